@@ -164,7 +164,7 @@ def target_table(rows: Sequence[Row]) -> str:
     ]
     for verdict in verdicts(rows):
         lines.append(
-            table_line([verdict.goal.title, verdict.goal.target.said(), ratio_range(verdict), *counts(verdict)])
+            table_line([verdict.goal.title, verdict.goal.target.to_text(), ratio_range(verdict), *counts(verdict)])
         )
     return "\n".join([*lines, "", sum_of(race(rows))])
 

@@ -19,7 +19,7 @@ from .request import READY, Reply, Request
 CLOSED = "http://127.0.0.1:9"  # the discard port: an engine that uses the network finds this proxy closed
 
 
-class Asked(Protocol):
+class WorkerRequest(Protocol):
     """The request to a worker, as a line of JSON."""
 
     @property
@@ -30,7 +30,9 @@ class Asked(Protocol):
         """The line."""
 
 
-def run_worker(request: Asked, timeout: float, module: str = "bench.worker", python: str = sys.executable) -> Reply:
+def run_worker(
+    request: WorkerRequest, timeout: float, module: str = "bench.worker", python: str = sys.executable
+) -> Reply:
     """Start a worker with the request and wait for its reply, at most `timeout` seconds.
 
     Args:

@@ -36,12 +36,12 @@ def regression_report(record: Row, folder: Path) -> str:
     return "\n".join(["## compared with earlier records of this machine", "", summary(cells, len(lines)), *table])
 
 
-def summary(found: int, lost: int) -> str:
+def summary(cells: int, lost: int) -> str:
     """The result as text."""
-    if not found:
+    if not cells:
         return "No earlier record of this machine has one of these cells."
     return (
-        f"{lost or 'None'} of {found} cells lost more than {LOSS:.0%} of the ratio, with spreads that do not overlap."
+        f"{lost or 'None'} of {cells} cells lost more than {LOSS:.0%} of the ratio, with spreads that do not overlap."
     )
 
 
@@ -89,4 +89,4 @@ def is_loss(row: Row, pair: tuple[Ratio, Ratio]) -> bool:
 
 def loss_line(row: Row, pair: tuple[Ratio, Ratio], date: str) -> str:
     """A line of the table."""
-    return table_line([f"{row['group']}, {row['encoding']} {row['text']}", date, *(ratio.said() for ratio in pair)])
+    return table_line([f"{row['group']}, {row['encoding']} {row['text']}", date, *(ratio.to_text() for ratio in pair)])

@@ -67,7 +67,9 @@ def goals(rows: Sequence[Row]) -> str:
         if worst := verdict.worst():
             where = f"{worst.where}{f', relative to {worst.peer}' if worst.peer else ''}"
             lines.append(
-                table_line([verdict.goal.title, verdict.goal.target.said(), *counts(verdict), where, verdict.said()])
+                table_line(
+                    [verdict.goal.title, verdict.goal.target.to_text(), *counts(verdict), where, verdict.to_text()]
+                )
             )
     left_out = [verdict.goal.title for verdict in results if not verdict.cells]
     return "\n".join([*lines, "", sum_of(race(rows)), *([f"Not measured: {'; '.join(left_out)}."] if left_out else [])])
@@ -147,7 +149,7 @@ def own_verdict(goal: Goal, row: Row, every: Sequence[Row]) -> str:
         ),
         None,
     )
-    return result.said(goal.target) if result else ""
+    return result.to_text(goal.target) if result else ""
 
 
 def growth_table(name: str, rows: list[Row]) -> str:
@@ -166,7 +168,7 @@ def growth_table(name: str, rows: list[Row]) -> str:
     for kind, members in kinds.items():
         figures = {int(row["text"].rpartition("-")[2]): format_figure(row, OURS) for row in members}
         of_kind = Verdict(GROWTH, tuple(observed_ratios(GROWTH, members)))
-        lines.append(table_line([kind, *(figures.get(size, "") for size in sizes), of_kind.said()]))
+        lines.append(table_line([kind, *(figures.get(size, "") for size in sizes), of_kind.to_text()]))
     return "\n".join(lines + notes(rows))
 
 
@@ -191,7 +193,7 @@ def format_number(value: float) -> str:
 
 def format_ratio(seen: Observed) -> str:
     """Toksmith's figure relative to the peer's, with its spread."""
-    return f"{seen.ratio.said()} × {seen.peer}" if seen.ratio and seen.peer else ""
+    return f"{seen.ratio.to_text()} × {seen.peer}" if seen.ratio and seen.peer else ""
 
 
 def notes(rows: Iterable[Row]) -> list[str]:

@@ -37,7 +37,7 @@ class Target:
         """Whether a ratio reaches the target."""
         return ratio <= self.factor if self.sense == COST else ratio >= self.factor
 
-    def said(self) -> str:
+    def to_text(self) -> str:
         """The target as text."""
         sign = "≤" if self.sense == COST else "≥"
         other = f", or {sign} {self.enough:g}" if self.enough is not None else ""

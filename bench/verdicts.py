@@ -28,7 +28,7 @@ class Ratio:
     low: float
     high: float
 
-    def said(self) -> str:
+    def to_text(self) -> str:
         """The ratio as text: "1.28 (1.20 – 1.35)"."""
         ends = dict.fromkeys((format_ratio(self.low), format_ratio(self.high)))
         return format_ratio(self.value) if len(ends) == 1 else f"{format_ratio(self.value)} ({' – '.join(ends)})"
@@ -62,11 +62,11 @@ class Observed:
             return EVEN
         return AHEAD if target.holds(self.ratio.value) else BEHIND
 
-    def said(self, target: Target) -> str:
+    def to_text(self, target: Target) -> str:
         """The verdict as text: "target 1.0, seen 1.28 (1.20 – 1.35): ahead"."""
         if self.ratio is None:
             return f"{target_text(target)}: no figure"
-        return f"{target_text(target)}, seen {self.ratio.said()}: {self.standing(target)}"
+        return f"{target_text(target)}, seen {self.ratio.to_text()}: {self.standing(target)}"
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ class Verdict:
         last = self.ratios()[-1:]
         return missing or next((cell for cell in self.cells if cell.ratio and [cell.ratio.value] == last), None)
 
-    def said(self) -> str:
+    def to_text(self) -> str:
         """The verdict as text."""
         worst = self.worst()
-        return worst.said(self.goal.target) if worst else f"{target_text(self.goal.target)}: not measured"
+        return worst.to_text(self.goal.target) if worst else f"{target_text(self.goal.target)}: not measured"
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:

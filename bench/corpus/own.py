@@ -51,9 +51,9 @@ def measured_cells(builds: dict[str, str]) -> Iterator[tuple[tuple[Any, ...], st
         yield from ((("job", "now", kind, threads), sys.executable) for threads in (1, 2))
 
 
-def speeds(found: list[Measured], size: int) -> list[float]:
+def speeds(runs: list[Measured], size: int) -> list[float]:
     """MB/s of each process."""
-    return [size / each["seconds"] / 1e6 for each in found]
+    return [size / each["seconds"] / 1e6 for each in runs]
 
 
 def spread_cells(values: list[float]) -> str:

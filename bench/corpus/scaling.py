@@ -46,9 +46,9 @@ def two_processes(settings: Settings) -> Outcome:
     return Outcome(lines + ["The files differ."] * wrong, wrong)
 
 
-def time_line(way: tuple[int, int], found: list[Measured]) -> str:
+def time_line(way: tuple[int, int], runs: list[Measured]) -> str:
     """The best wall time of a job, and its best processor time."""
-    seconds, busy = (min(each[name] for each in found) for name in ("seconds", "cpu"))
+    seconds, busy = (min(each[name] for each in runs) for name in ("seconds", "cpu"))
     return f"processes {way[0]}, processors {way[1]}: {seconds:.2f} s, of processors {busy:.2f} s."
 
 

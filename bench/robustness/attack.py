@@ -42,7 +42,7 @@ class Attack:
     most_mb: int = 4000
 
 
-def require(holds: bool, said: str) -> None:
+def require(holds: bool, problem: str) -> None:
     """Raise `Wrong` if a condition does not hold."""
     if not holds:
-        raise Wrong(said)
+        raise Wrong(problem)

@@ -95,10 +95,12 @@ def ranks(path: Path) -> dict[bytes, int]:
     return table
 
 
-def encoding(found: dict[bytes, int], pattern: str, special: dict[str, int] | None = None) -> Any:
+def encoding(mergeable_ranks: dict[bytes, int], pattern: str, special: dict[str, int] | None = None) -> Any:
     """tiktoken's encoding from ranks."""
     specials = {END: 999} if special is None else special
-    return import_peer(TIKTOKEN).Encoding(name="small", pat_str=pattern, mergeable_ranks=found, special_tokens=specials)
+    return import_peer(TIKTOKEN).Encoding(
+        name="small", pat_str=pattern, mergeable_ranks=mergeable_ranks, special_tokens=specials
+    )
 
 
 def small_subject(library: str, folder: Path) -> Subject:

@@ -70,7 +70,7 @@ def format_cell(cell: Cell, tries: int) -> str:
     if len(order) > MOST_SHOWN:
         words.append(f"and {sum(times for _, times in order[MOST_SHOWN:])} more")
     if cell.cut:
-        words.append("the rest not tried")
+        words.append("rest untried")
     return f"{', '.join(words)}; {cell.seconds:.1f} s, {cell.mb:,} MB".replace("|", "\\|")
 
 

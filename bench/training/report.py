@@ -72,7 +72,7 @@ def goals(rows: Rows) -> str:
         if worst := verdict.worst():
             counts = [str(len(verdict.seen)), str(verdict.held())]
             goal = verdict.goal
-            lines.append(table_line([goal.title, target_in_words(goal), *counts, worst.where, verdict.said()]))
+            lines.append(table_line([goal.title, target_in_words(goal), *counts, worst.where, verdict.to_text()]))
     left_out = [verdict.goal.title for verdict in results if not verdict.seen]
     return "\n".join([*lines, *(["", f"Not measured: {'; '.join(left_out)}."] if left_out else [])])
 

@@ -61,11 +61,11 @@ def toksmith_train(job: Job, texts: list[str]) -> Any:
     return toksmith.train(corpus, job.size, pattern=pattern, threads=job.threads, progress=False)
 
 
-def toksmith_tokens(made: Any) -> Ranks:
+def toksmith_tokens(tok: Any) -> Ranks:
     """The tokens in the order of their ids; only the bytes if it only counted."""
-    if not hasattr(made, "token_bytes"):
+    if not hasattr(tok, "token_bytes"):
         return {bytes([byte]): byte for byte in range(COUNTING)}
-    return {made.token_bytes(id): id for id in range(len(made))}
+    return {tok.token_bytes(id): id for id in range(len(tok))}
 
 
 def rustbpe_train(job: Job, texts: list[str]) -> Any:
@@ -75,9 +75,9 @@ def rustbpe_train(job: Job, texts: list[str]) -> Any:
     return tok
 
 
-def rustbpe_tokens(made: Any) -> Ranks:
+def rustbpe_tokens(tok: Any) -> Ranks:
     """The ranks in the form for tiktoken."""
-    return {bytes(token): rank for token, rank in made.get_mergeable_ranks()}
+    return {bytes(token): rank for token, rank in tok.get_mergeable_ranks()}
 
 
 def tokenizers_train(job: Job, texts: list[str]) -> Any:
@@ -94,10 +94,10 @@ def tokenizers_train(job: Job, texts: list[str]) -> Any:
     return tok
 
 
-def tokenizers_tokens(made: Any) -> Ranks:
+def tokenizers_tokens(tok: Any) -> Ranks:
     """The vocabulary with its characters converted back to bytes."""
     byte_of = {char: byte for byte, char in enumerate(byte_alphabet())}
-    return {bytes(byte_of[char] for char in token): id for token, id in made.get_vocab().items()}
+    return {bytes(byte_of[char] for char in token): id for token, id in tok.get_vocab().items()}
 
 
 def bpeasy_train(job: Job, texts: list[str]) -> Any:
@@ -113,9 +113,9 @@ def gigatoken_train(job: Job, texts: list[str]) -> Any:
     return gigatoken.train_bpe(gigatoken.JsonlFileSource([job.source.file]), job.size, [])
 
 
-def gigatoken_tokens(made: Any) -> Ranks:
+def gigatoken_tokens(tok: Any) -> Ranks:
     """The first of its two results, inverted."""
-    return {bytes(token): id for id, token in made[0].items()}
+    return {bytes(token): id for id, token in tok[0].items()}
 
 
 TRAINERS = {

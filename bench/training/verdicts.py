@@ -44,7 +44,7 @@ class Verdict:
         """The number of places that reach the target."""
         return sum(seen.ratio is not None and self.goal.target.holds(seen.ratio) for seen in self.seen)
 
-    def said(self) -> str:
+    def to_text(self) -> str:
         """The verdict as text."""
         worst = self.worst()
         if worst is None:
@@ -114,4 +114,4 @@ def target_in_words(goal: Goal) -> str:
         return "no worse than linear"
     if target.sense == COST and target.factor < 1:
         return f"≤ 1/{1 / target.factor:g} × {target.than}"
-    return target.said()
+    return target.to_text()

@@ -17,6 +17,6 @@ if __name__ == "__main__":
         """The ids of a batch, each document with the token that ends it."""
         return {"input_ids": [[*ids, tok.eos_token_id] for ids in tok(batch["text"])["input_ids"]]}
 
-    found = load_dataset("json", data_files=rows, split="train", cache_dir=f"{output}/cache")
-    done = found.map(encoded, batched=True, num_proc=2, remove_columns=found.column_names)
+    dataset = load_dataset("json", data_files=rows, split="train", cache_dir=f"{output}/cache")
+    done = dataset.map(encoded, batched=True, num_proc=2, remove_columns=dataset.column_names)
     done.save_to_disk(output)
