@@ -40,7 +40,7 @@ def parts(text: str) -> Iterator[Part]:
 
 def without_code(text: str) -> str:
     """Text of the same shape with blank code spans."""
-    return CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    return CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
 def site_text(text: str, comment: Callable[[str], str] = lambda _: "") -> str:
@@ -48,8 +48,8 @@ def site_text(text: str, comment: Callable[[str], str] = lambda _: "") -> str:
     pieces: list[str] = []
     for part in parts(text):
         if part.language is None:
-            text_part = COMMENT.sub(lambda found: comment(found[0].strip()), part.text)
-            rows = ROW.sub(lambda row: CODE.sub(lambda found: found[0].replace("\\|", "|"), row[0]), text_part)
+            text_part = COMMENT.sub(lambda match: comment(match[0].strip()), part.text)
+            rows = ROW.sub(lambda row: CODE.sub(lambda match: match[0].replace("\\|", "|"), row[0]), text_part)
             pieces.append(CODE.sub(code_span, INTERRUPTED.sub(r"\1\n\n", rows)))
         else:
             pieces.append(fenced_block(part))
@@ -64,12 +64,12 @@ def fenced_block(part: Part) -> str:
     return code.replace("```python", "```pycon", 1)
 
 
-def code_span(found: re.Match[str]) -> str:
+def code_span(match: re.Match[str]) -> str:
     """A code span; as HTML if it begins or ends with a space, which belongs to the token that it shows."""
-    code = found[2].replace("\n", " ")
+    code = match[2].replace("\n", " ")
     if code.strip() and code.startswith(" ") and code.endswith(" "):
         code = code[1:-1]
-    return found[0] if code == code.strip() else f"<code>{escape_text(code).replace(' ', '&#32;')}</code>"
+    return match[0] if code == code.strip() else f"<code>{escape_text(code).replace(' ', '&#32;')}</code>"
 
 
 def escape_text(text: str) -> str:
