@@ -238,6 +238,9 @@ def test_a_method_of_another_library_names_ours(name: str) -> None:
         getattr(TOK, name)
     for attribute in set(re.findall(r"\btok\.(\w+)", str(caught.value))):
         assert hasattr(TOK, attribute), "the error names an existing attribute"
+    if not hasattr(toksmith.Tokenizer, name):
+        with pytest.raises(AttributeError, match=r"Tokenizer has no attribute .*; use "):
+            getattr(toksmith.Tokenizer, name)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ SHELL = [
     ("count text.txt -t tok.toksmit", 1, "did you mean tok.toksmith?"),
     ("count - - -t tok.toksmith", 2, "FILE: '-' is given twice"),
     ("count '' -t tok.toksmith", 2, "FILE: the name of a file is empty"),
-    ("count text.txt -t tok.toksmith -t tok.tiktoken", 2, "'compare' takes several"),
+    ("encode text.txt -t tok.toksmith -t tok.tiktoken", 2, "'count' and 'compare' take several"),
     ("count -t cl100k text.txt", 2, "--tokenizer: there is no tokenizer or file named 'cl100k'; did you mean"),
     ("play gtp2", 2, "TOKENIZER: there is no tokenizer"),
     ("convert gtp2 x.toksmith", 2, "SOURCE: there is no tokenizer"),

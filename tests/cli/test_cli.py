@@ -414,6 +414,33 @@ def test_count_prints_the_tokens_of_each_file_and_a_total(saved: str, text: Path
     assert found == {"files": [{"file": str(other), **row}], "total": row}
 
 
+def test_count_gives_each_tokenizer_a_column(saved: str, text: Path, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.toksmith")
+    toksmith.train("low lower", merges=2).save(other)
+    counts = [toksmith.load(path).count(text.read_bytes()) for path in (saved, other)]
+    header, line = run("count", text, "-t", saved, "-t", other).stdout.splitlines()
+    assert (header.split(), line.split()) == ([saved, other], [*map(str, counts), str(text)])
+    result = json.loads(run("count", text, "-t", saved, "-t", other, "--json").stdout)
+    assert result["total"]["tokens"] == dict(zip((saved, other), counts, strict=True))
+    piped = run("count", "-t", saved, "-t", other, stdin=text.read_bytes())
+    assert piped.stdout.splitlines()[1].split() == [*map(str, counts), "-"]
+
+
+def test_decode_takes_ids_as_arguments(saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = toksmith.load(saved).encode("including")
+    for arguments in ([str(id) for id in ids], [",".join(map(str, ids))]):
+        assert run("decode", *arguments, "-t", saved).stdout == "including"
+    monkeypatch.chdir(tmp_path)
+    Path("65").write_text("66", encoding="utf-8")
+    assert run("decode", "65", "-t", saved).stdout == "B", "a file that exists comes first"
+    misused(run("decode", "65", "x", "-t", saved), "'x' is not an id; give one file, or ids")
+
+
+def test_a_text_in_place_of_a_file_gets_advice(saved: str) -> None:
+    for command in ("encode", "count"):
+        misused(run(command, "low lower", "-t", saved), "write --text")
+
+
 def lines_of_explain_text(printed: str) -> list[str]:
     """The lines below the title, which takes two where the name of the tokenizer is long."""
     lines = printed.splitlines()

@@ -30,6 +30,14 @@ def columns() -> dict[str, Any]:
     return found
 
 
+def test_an_arrow_array_is_a_corpus() -> None:
+    texts = ["low lower", "lowest é"]
+    for column in (arrow.array(texts), arrow.chunked_array([texts[:1], texts[1:]])):
+        assert toksmith.train(column, 260) == toksmith.train(texts, 260)
+    with pytest.raises(TypeError, match="document 1: expected str, bytes or a path, not NoneType"):
+        toksmith.train(arrow.array(["low", None]), 260)
+
+
 @pytest.mark.parametrize("name", columns())
 def test_a_column_has_the_ids_of_its_texts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     column = columns()[name]

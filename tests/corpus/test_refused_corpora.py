@@ -64,3 +64,15 @@ def test_mappings_and_frames_are_refused(corpus: Any, call: Any) -> None:
 def test_handlers_of_exceptions_do_not_catch_an_interruption() -> None:
     assert not issubclass(toksmith.errors.TrainingInterrupted, Exception)
     assert toksmith.errors.TrainingInterrupted.__mro__[1] is KeyboardInterrupt
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_file_of_utf_16_is_named(encoding: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes("\ufefflow lower".encode(encoding))
+    toksmith.train(path, 260)
+    assert f"iconv -f UTF-16 -t UTF-8 {path}" in caplog.text
+    caplog.clear()
+    path.write_bytes(b"\xef\xbb\xbflow lower")
+    toksmith.train(path, 260)
+    assert not caplog.text

@@ -39,6 +39,7 @@ __all__ = [
     "similar_files",
     "status_of",
     "url_of",
+    "utf16_warning",
 ]
 
 # A name with one of these suffixes is a file, not a model or a repository.
@@ -136,6 +137,14 @@ def describe_error(error: Exception, path: str | os.PathLike[str]) -> str:
     if isinstance(error, PermissionError):
         return f"{error.strerror}; the permissions of the file or of its folder forbid it"
     return getattr(error, "strerror", None) or str(error)
+
+
+def utf16_warning(path: str | os.PathLike[str], start: bytes) -> str:
+    """The warning for a file of text that starts with a byte order mark of UTF-16; empty for any other start."""
+    if not start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return ""
+    name = printable_path(path)
+    return f"{name} is UTF-16 by its first two bytes, and toksmith reads UTF-8; convert it: iconv -f UTF-16 -t UTF-8 {name}"
 
 
 def check_name(path: str | os.PathLike[str]) -> None:

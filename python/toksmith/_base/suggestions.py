@@ -95,6 +95,10 @@ OF_A_TOKENIZER: Mapping[str, str] = {
     "convert_tokens_to_string": "tok.decode(ids)",
     "special_tokens_set": "tok.special_tokens",
     "all_special_tokens": "tok.special_tokens",
+    **dict.fromkeys(
+        ("bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id", "eos_id", "bos_id", "pad_id"),
+        "tok.special_tokens, which has the id of each by its text",
+    ),
     "eot_token": 'tok.special_tokens["<|endoftext|>"]',
     "add_special_tokens": "toksmith.add_special(tok, tokens), which gives a new tokenizer",
     "add_tokens": "toksmith.add_special(tok, tokens), which gives a new tokenizer",

@@ -23,6 +23,7 @@ import click
 import toksmith
 
 from .. import _render
+from .._base.paths import utf16_warning
 from .._render import print_json, tell
 from .arguments import STDIN, Flags, drop_none
 
@@ -62,7 +63,7 @@ SOON_S = 2.0
 def load_tokenizer(flags: Flags) -> toksmith.Tokenizer:
     """The one tokenizer of `-t`, `--pattern` and `--special-token`."""
     if len(flags["tokenizer"]) > 1:
-        raise click.BadParameter("is given twice; 'compare' takes several", param_hint="--tokenizer")
+        raise click.BadParameter("is given twice; 'count' and 'compare' take several", param_hint="--tokenizer")
     return toksmith.load(flags["tokenizer"][0], **load_arguments(flags))
 
 
@@ -143,6 +144,8 @@ def iter_sources(flags: Flags, files: Sequence[str] | None) -> Iterator[tuple[st
     for name in files:
         if name == STDIN:
             yield name, stdin_stream()
+        elif "text" in flags and " " in name and not os.path.exists(name):
+            raise click.BadParameter(f"there is no file {name!r:.200}; for a text, write --text", param_hint="FILE")
         else:
             yield name, file_or_bytes(name, flags["field"], raw=flags.get("raw", False))
 
@@ -236,7 +239,10 @@ def read_file_bytes(name: str) -> bytes:
         endless = stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty() and name != os.devnull
         if endless and not name.startswith(("/dev/std", "/dev/fd/")):
             raise toksmith.errors.CorpusError(name, None, "is a device; give a file, or '-' for stdin")
-        return file.read()
+        data = file.read()
+    if warning := utf16_warning(name, data):
+        tell(f"warning: {warning}")
+    return data
 
 
 def stdin_stream() -> BinaryIO:

@@ -106,6 +106,9 @@ def explain_folder(folder: Path, ignored: bool, **flags: Any) -> None:
     nargs=-1,
     help=f"Published names and tokenizer files; without any, {', '.join(PUBLISHED)}.",
 )
+@click.option(
+    "--tokenizer", "-t", "more", type=TOKENIZER, multiple=True, help="The same; repeatable.", show_default="none"
+)
 @click.option("--port", default=8765, help="Port to listen on, or the next free one; 0 takes any free port.")
 @click.option(
     "--texts",
@@ -116,13 +119,18 @@ def explain_folder(folder: Path, ignored: bool, **flags: Any) -> None:
 @click.option("--open", "browser", is_flag=True, help="Open the page in a browser.")
 @of_file
 @as_json
-def play(tokenizers: list[str] | None, port: int, texts: Path | None, browser: bool, **flags: Any) -> None:
+def play(
+    tokenizers: list[str] | None, more: list[str] | None, port: int, texts: Path | None, browser: bool, **flags: Any
+) -> None:
     """Serve a page that shows how tokenizers split a text.
 
     It serves until Ctrl-C, and nothing leaves this machine. The page names files that cannot be loaded. --pattern and --special-token are for files that require them.
     """
     options = load_arguments(flags)
-    sources = {Path(name).name or name: play_argument(name, options) for name in tokenizers or PUBLISHED}
+    sources = {
+        Path(name).name or name: play_argument(name, options)
+        for name in [*(tokenizers or ()), *(more or ())] or PUBLISHED
+    }
     languages = None if texts is None else read_folder_texts(texts)
     with toksmith.play(sources, port=port, **drop_none(texts=languages)) as playground:
         if playground.port != port != 0:

@@ -29,6 +29,7 @@ from .arguments import (
     threads,
     with_files,
     with_tokenizer,
+    with_tokenizers,
 )
 from .inputs import (
     Meter,
@@ -37,6 +38,7 @@ from .inputs import (
     has_rows,
     iter_inputs,
     load_tokenizer,
+    load_tokenizers,
     progress_argument,
     read_file_bytes,
     show_progress,
@@ -90,21 +92,21 @@ def encode(files: list[str] | None, output: str | None, append: str | None, dtyp
 
 @command("decode")
 @click.argument(
-    "file",
+    "ids",
     type=FILE,
-    metavar="[FILE]",
-    default=STDIN,
-    help="File of ids: numbers, or the output of 'encode --json'; '-' or none reads stdin.",
+    metavar="[FILE|ID...]",
+    nargs=-1,
+    help="Ids, or a file of ids: numbers, or the output of 'encode --json'; '-' or none reads stdin.",
 )
 @with_tokenizer
 @as_json
-def decode(file: str, **flags: Any) -> None:
+def decode(ids: list[str] | None, **flags: Any) -> None:
     """Decode ids to bytes.
 
     Ids are separated by white space or commas, or are JSON. On a terminal, control characters are printed as escapes.
     """
     tok = load_tokenizer(flags)
-    decoded = tok.decode_bytes(parse_ids(read_file_bytes(file), file))
+    decoded = tok.decode_bytes(ids_of_arguments(ids or [STDIN]))
     if flags["as_json"]:
         print_json(token_json(decoded))
     elif sys.stdout.isatty():
@@ -115,7 +117,7 @@ def decode(file: str, **flags: Any) -> None:
 
 
 @command("count")
-@with_tokenizer
+@with_tokenizers
 @with_files
 @as_json
 @quiet
@@ -123,20 +125,26 @@ def count(files: list[str] | None, **flags: Any) -> None:
     """Print the number of tokens of each file.
 
     Special tokens count as ordinary text. For a .jsonl, .parquet or .arrow file, the texts of its rows are counted; .gz
-    and .zst files are unpacked. Several files get a total.
+    and .zst files are unpacked. Several files get a total, several tokenizers a column each.
     """
-    tok = load_tokenizer(flags)
+    toks = load_tokenizers(flags)
     rows: list[dict[str, Any]] = []
     with show_progress(flags, total=total_file_size(files)) as meter:
         for name, documents in iter_inputs(flags, files):
-            tokens, size = count_documents(tok, documents, meter)
+            tokens, size = count_documents([*toks.values()], documents, meter)
             rows.append({"file": name, "tokens": tokens, "bytes": size})
-    total = {key: sum(row[key] for row in rows) for key in ("tokens", "bytes")}
+    sums = [sum(column) for column in zip(*(row["tokens"] for row in rows), strict=True)]
+    rows.append({"file": "total", "tokens": sums, "bytes": sum(row["bytes"] for row in rows)})
     if flags["as_json"]:
-        print_json({"files": rows, "total": total})
+        for row in rows:
+            row["tokens"] = row["tokens"][0] if len(toks) == 1 else dict(zip(toks, row["tokens"], strict=True))
+        print_json({"files": rows[:-1], "total": {name: rows[-1][name] for name in ("tokens", "bytes")}})
         return
-    for row in [*rows, {"file": "total", **total}] if len(rows) > 1 else rows:
-        print_lines(f"{row['tokens']:>12}  {row['file']}")
+    width = max(12, *(len(name) for name in toks))
+    if len(toks) > 1:
+        print_lines("  ".join(f"{name:>{width}}" for name in toks))
+    for row in rows if len(rows) > 2 else rows[:-1]:
+        print_lines("  ".join([*(f"{tokens:>{width}}" for tokens in row["tokens"]), row["file"]]))
 
 
 def write_corpus(
@@ -156,12 +164,15 @@ def write_corpus(
         )
 
 
-def count_documents(tok: toksmith.Tokenizer, documents: Iterable[str | bytes], meter: Meter) -> tuple[int, int]:
-    """The numbers of tokens and bytes of documents."""
-    tokens = size = 0
+def count_documents(
+    toks: Sequence[toksmith.Tokenizer], documents: Iterable[str | bytes], meter: Meter
+) -> tuple[list[int], int]:
+    """The number of tokens of documents with each tokenizer, and the number of bytes."""
+    tokens, size = [0] * len(toks), 0
     remaining = iter(documents)
     while batch := list(islice(remaining, IN_A_BATCH)):
-        tokens += tok.count(batch[0]) if len(batch) == 1 else int(tok.count_batch(batch).sum())
+        for place, tok in enumerate(toks):
+            tokens[place] += tok.count(batch[0]) if len(batch) == 1 else int(tok.count_batch(batch).sum())
         now = sum(len(each if isinstance(each, bytes) else each.encode("utf-8", "surrogatepass")) for each in batch)
         size += now
         meter.advance(now)
@@ -173,6 +184,16 @@ def total_file_size(files: Sequence[str] | None) -> int | None:
     if not files or not all(os.path.isfile(name) for name in files):
         return None
     return sum(os.path.getsize(name) for name in files)
+
+
+def ids_of_arguments(arguments: Sequence[str]) -> list[int]:
+    """The ids of a file, or the arguments as ids; a file that exists comes first."""
+    wrong = next((argument for argument in arguments if argument.strip("0123456789,")), None)
+    if len(arguments) == 1 and (wrong or os.path.exists(arguments[0])):
+        return parse_ids(read_file_bytes(arguments[0]), arguments[0])
+    if wrong is not None:
+        raise click.BadParameter(f"{wrong!r:.200} is not an id; give one file, or ids", param_hint="ID")
+    return parse_ids(" ".join(arguments).encode(), "the arguments")
 
 
 def parse_ids(data: bytes, name: str) -> list[int]:

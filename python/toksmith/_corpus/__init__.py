@@ -194,6 +194,8 @@ def corpus_sources(corpus: Corpus, without: Path | None = None) -> Iterator[str 
         corpus = [cast("Item", corpus)]
     real_paths: set[str] = set()
     for number, item in enumerate(corpus):
+        if hasattr(item, "as_py"):  # a value of an Arrow array
+            item = item.as_py()
         if isinstance(item, (str, bytes)):
             yield item
             continue

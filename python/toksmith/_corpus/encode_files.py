@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._base.paths import check_regular, missing_file_message, path_or_url, url_of
+from .._base.paths import check_regular, missing_file_message, path_or_url, url_of, utf16_warning
+from .._render.streams import LOG
 from .._storage.remote import temporary_copy
 from ..errors import CorpusError, InvalidOption, ToksmithError
 
@@ -153,7 +154,11 @@ def open_local_unpacked(name: str) -> BinaryIO:
     """Like `open_unpacked`, for a local file."""
     check_regular(name)
     if not name.endswith(PACKED):
-        return open(name, "rb")
+        file = open(name, "rb")  # noqa: SIM115 - the caller closes it
+        if warning := utf16_warning(name, file.raw.read(2) or b""):
+            LOG.warning("%s", warning)
+        file.raw.seek(0)
+        return file
     if not os.path.getsize(name):
         raise OSError("it is empty, but even a packed empty text has a header: the file was probably cut short")
     return io.BufferedReader(UnpackedFile(name), 1 << 17)

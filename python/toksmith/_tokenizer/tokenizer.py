@@ -40,7 +40,18 @@ Special = Literal["raise", "allow", "text"] | Collection[str]
 LONGEST_ROW = 1 << 24  # ids of a padded row
 
 
-class Tokenizer(_core.TextCalls):
+class TokenizerType(type):
+    """Answers the names of other libraries on the class itself, such as `Tokenizer.from_file`."""
+
+    if not TYPE_CHECKING:  # type checkers would accept every name
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            from .._base.suggestions import OF_A_TOKENIZER, missing_attribute  # a table that only errors need
+
+            raise missing_attribute(cls, "Tokenizer", name, OF_A_TOKENIZER)
+
+
+class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
     """Turns text into ids and back by its model. Immutable; safe to share
     between threads and across a fork.
 
