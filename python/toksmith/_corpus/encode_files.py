@@ -157,7 +157,7 @@ def open_local_unpacked(name: str) -> BinaryIO:
         file = open(name, "rb")  # noqa: SIM115 - the caller closes it
         if warning := utf16_warning(name, file.raw.read(2) or b""):
             LOG.warning("%s", warning)
-        file.raw.seek(0)
+        file.raw.seek(0, os.SEEK_SET)
         return file
     if not os.path.getsize(name):
         raise OSError("it is empty, but even a packed empty text has a header: the file was probably cut short")
