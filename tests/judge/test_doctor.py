@@ -154,6 +154,8 @@ def test_tokens_that_a_corpus_does_not_need_are_counted() -> None:
     finding = doctor(tok, corpus=["low xyz", "low"])["never_emitted"]
     found = kinds(finding)
     assert found["scaffold"] == {256, 258}
+    unused = doctor(tok, corpus=["low"])["never_emitted"]
+    assert [each.id for each in unused.witnesses[:3]] == [259, 256, 258], "xyz, of no other token, comes first"
     assert finding.counts["never emitted"] == 260 - 3  # low, xyz and the space were emitted
     assert finding.counts["never emitted, but others are merged from them"] == 2
     for corpus in ([], [""]):

@@ -68,10 +68,10 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         toksmith.metrics.parity(BYTES, {"en": tmp_path / "missing.txt"})
 
 
-def test_a_file_is_a_text_without_its_last_newline(tmp_path: Path) -> None:
+def test_the_end_of_the_last_line_does_not_count(tmp_path: Path) -> None:
     path = tmp_path / "en.txt"
     path.write_bytes(b"ab\ncd\n")
-    found = toksmith.metrics.parity(BYTES, {"file": path, "text": "ab\ncd", "bytes": b"ab\ncd"})
+    found = toksmith.metrics.parity(BYTES, {"file": path, "text": "ab\ncd", "bytes": b"ab\ncd\n"})
     assert {(each.tokens, each.lines, each.bytes) for each in found.languages} == {(5, 2, 5)}
 
 

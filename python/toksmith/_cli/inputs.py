@@ -327,8 +327,8 @@ class Watch:
 
 
 def format_speed(rate: float, unit: str) -> str:
-    """A rate as text: bytes in MB/s (kB/s below 100 kB/s), other units in plain numbers."""
-    if unit == "bytes":
+    """A rate as text: bytes in MB/s (kB/s below 100 kB/s), other units and few bytes in plain numbers."""
+    if unit == "bytes" and rate >= 100:
         return f"{rate / 1e6:,.1f} MB/s" if rate >= 1e5 else f"{rate / 1e3:,.1f} kB/s"
     return f"{rate:,.0f} {unit} a second"
 

@@ -209,16 +209,14 @@ def compare_languages(tok: Tokenizer, lines: Mapping[str, list[Text]], reference
 
 
 def documents_of(text: Parallel) -> list[Text]:
-    """The documents to encode: a text or a file as a whole, or each line."""
-    if isinstance(text, (str, bytes)):
-        return [text]
-    if isinstance(text, Path):
-        parts = [*iter_documents(text)]
-        if len(parts) != 1:  # rows
-            return parts
-        end = b"\n" if isinstance(parts[0], bytes) else "\n"
-        return [parts[0].removesuffix(end)]  # type: ignore[arg-type]
-    return [*text_arguments(text, "texts", "a list of str or bytes", (str, bytes))]
+    """The documents to encode: a text or a file as a whole, without the end of its last line, or each line."""
+    parts = [text] if isinstance(text, (str, bytes)) else [*iter_documents(text)] if isinstance(text, Path) else None
+    if parts is None:
+        return [*text_arguments(text, "texts", "a list of str or bytes", (str, bytes))]
+    if len(parts) != 1:  # rows
+        return parts
+    whole = parts[0]
+    return [whole.removesuffix(b"\n") if isinstance(whole, bytes) else whole.removesuffix("\n")]
 
 
 def _text(document: Text) -> str:

@@ -292,7 +292,7 @@ def cut_corpus(
         if is_inside(source.path, folder.path):
             if folder.has(JOB):  # another process has planned the job
                 continue
-            allowed = f"a folder without files of the corpus; {path_or_url(source.path)!r} is in this one"
+            allowed = f"a folder outside the corpus (the corpus has {path_or_url(source.path)!r})"
             raise InvalidOption("folder", str(folder), allowed)
         planned_input = make_input(source)
         pieces += cut_input(len(inputs), planned_input, shard_size)

@@ -42,7 +42,7 @@ def pattern(subject: Subject) -> CheckFinding:
         misfits = subject.witnesses(subject.texts.ids[first], "misfit")
         return CheckFinding("pattern", "fail", says, counts, misfits, advice)
     return CheckFinding(
-        "pattern", "pass", f"no known pattern fits better than this one ({name}, {own:,} misfits)", counts
+        "pattern", "pass", f"no known pattern fits better than this one ({name}, {number_of(own, 'misfit')})", counts
     )
 
 
@@ -101,8 +101,10 @@ def never_emitted(subject: Subject) -> CheckFinding:
         "documents": sample.documents,
         "bytes of text": sample.bytes,
     }
-    witnesses = subject.witnesses(facts.ids[scaffold], "scaffold")
-    witnesses += subject.witnesses(facts.ids[never & ~scaffold], "never emitted")
+    single = never & (facts.lengths == 1)  # bytes that the corpus lacks are no defect
+    witnesses = subject.witnesses(facts.ids[never & ~scaffold & ~single], "never emitted")
+    witnesses += subject.witnesses(facts.ids[scaffold], "scaffold")
+    witnesses += subject.witnesses(facts.ids[single], "never emitted")
     says = f"{counts['never emitted']:,} of {counts['tokens']:,} tokens do not occur in {sample.bytes:,} bytes"
     advice = "A token for a language that the corpus lacks is not dead: first check with text in every language."
     return CheckFinding("never_emitted", "pass", says, counts, witnesses, advice)
