@@ -57,6 +57,7 @@ def check_shown(result: Shown) -> None:
     assert text.splitlines()[0].strip()
     assert "\n" not in repr(result)
     assert json.loads(result.to_json()) == result.to_dict()
+    assert all(isinstance(row, dict) for row in result.to_rows())
     assert len(notebook) <= 200_000
     check_fragment(notebook)
     check_page(result.to_html())

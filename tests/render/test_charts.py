@@ -6,6 +6,7 @@ import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from shown_results import check_shown
@@ -77,3 +78,15 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"toksmith\[charts\]"):
         explain.lengths(TOKS).to_chart()
+
+
+@pytest.mark.slow
+def test_a_plot_shows_itself_and_saves_itself(tmp_path: Path) -> None:
+    result = explain.lengths(TOKS)
+    plot = result.plot()
+    assert plot._repr_svg_() == result.to_chart()
+    for suffix, start in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
+        plot.savefig(tmp_path / f"chart{suffix}")
+        assert (tmp_path / f"chart{suffix}").read_bytes().startswith(start)
+    plot.savefig(tmp_path / "chart.svg")
+    assert (tmp_path / "chart.svg").read_text(encoding="utf-8") == result.to_chart()

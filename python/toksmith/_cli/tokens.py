@@ -140,8 +140,9 @@ def count(files: list[str] | None, **flags: Any) -> None:
             row["tokens"] = row["tokens"][0] if len(toks) == 1 else dict(zip(toks, row["tokens"], strict=True))
         print_json({"files": rows[:-1], "total": {name: rows[-1][name] for name in ("tokens", "bytes")}})
         return
-    width = max(12, *(len(name) for name in toks))
+    width = 12
     if len(toks) > 1:
+        width = max(width, *map(len, toks))
         print_lines("  ".join(f"{name:>{width}}" for name in toks))
     for row in rows if len(rows) > 2 else rows[:-1]:
         print_lines("  ".join([*(f"{tokens:>{width}}" for tokens in row["tokens"]), row["file"]]))

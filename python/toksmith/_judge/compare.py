@@ -48,16 +48,6 @@ class Comparison(_render.Shown):
                 rows.append({"tokenizer": tokenizer, "text": text, **sizes, **premium, **report})
         return rows
 
-    def to_pandas(self) -> Any:
-        """`to_rows()` as a `pandas.DataFrame`.
-
-        Raises:
-            ImportError: pandas is not installed.
-        """
-        import pandas as pd  # type: ignore[import-untyped]
-
-        return pd.DataFrame(self.to_rows())
-
     def to_dict(self) -> dict[str, Any]:
         """The reports, and the costs of languages, as JSON values."""
         reports = {

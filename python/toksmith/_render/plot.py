@@ -7,10 +7,13 @@ matplotlib is an extra (`toksmith[charts]`) and is imported by the first chart. 
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from .._storage.atomic_files import write_file
 from .streams import plain
 
 __all__ = ["Charted", "Plot", "to_chart"]
@@ -42,12 +45,54 @@ class Plot:
     kind: Literal["bars", "across", "curves"] = "bars"
     reference: float | None = None
 
+    def figure(self) -> Any:
+        """The chart as a `matplotlib.figure.Figure`, to change or save.
+
+        Raises:
+            ImportError: matplotlib is missing.
+        """
+        try:
+            import matplotlib as mpl
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise ImportError("charts need matplotlib: pip install 'toksmith[charts]'") from error
+        with mpl.rc_context(LOOKS):
+            tall = 0.6 + 0.22 * len(self.names) * max(1, len(self.series)) if self.kind == "across" else 4.5
+            figure = Figure(figsize=(8, max(3.0, tall)), layout="constrained")
+            axes = figure.subplots()
+            (draw_curves if self.kind == "curves" else draw_bars)(axes, self)
+            axes.set(
+                title=escape_for_plot(self.title),
+                xlabel=escape_for_plot(self.x_label),
+                ylabel=escape_for_plot(self.y_label),
+            )
+            if len(self.series) > 1:
+                axes.legend()
+        return figure
+
+    def savefig(self, path: str | os.PathLike[str]) -> None:
+        """Writes the chart into a file, atomically; the suffix decides the format:
+        `.svg`, `.png` or `.pdf`.
+
+        Raises:
+            ImportError: matplotlib is missing.
+            FormatError: The file cannot be written; it is unchanged.
+        """
+        write_file(Path(path), draw(self, os.path.splitext(path)[1].removeprefix(".") or "svg"))
+
+    def _repr_svg_(self) -> str | None:
+        """The chart for a notebook; None without matplotlib, so that the notebook shows the text."""
+        try:
+            return draw(self, "svg").decode()
+        except ImportError:
+            return None
+
 
 class Charted(Protocol):
     """A result with a chart."""
 
     def plot(self) -> Plot:
-        """The chart as plain data."""
+        """The chart, which a notebook shows."""
 
 
 def to_chart(result: Charted) -> str:
@@ -56,26 +101,18 @@ def to_chart(result: Charted) -> str:
     Raises:
         ImportError: matplotlib is missing.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("charts need matplotlib: pip install 'toksmith[charts]'") from error
-    plot = result.plot()
+    return draw(result.plot(), "svg").decode()
+
+
+def draw(plot: Plot, format: str) -> bytes:
+    """A chart in a format of matplotlib; equal charts give equal bytes."""
+    figure = plot.figure()
+    import matplotlib as mpl
+
+    dates = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}}
+    out = io.BytesIO()
     with mpl.rc_context(LOOKS):
-        tall = 0.6 + 0.22 * len(plot.names) * max(1, len(plot.series)) if plot.kind == "across" else 4.5
-        figure = Figure(figsize=(8, max(3.0, tall)), layout="constrained")
-        axes = figure.subplots()
-        (draw_curves if plot.kind == "curves" else draw_bars)(axes, plot)
-        axes.set(
-            title=escape_for_plot(plot.title),
-            xlabel=escape_for_plot(plot.x_label),
-            ylabel=escape_for_plot(plot.y_label),
-        )
-        if len(plot.series) > 1:
-            axes.legend()
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(out, format=format, metadata=dates.get(format))
     return out.getvalue()
 
 

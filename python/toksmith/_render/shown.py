@@ -155,3 +155,22 @@ class Shown:
     def to_json(self) -> str:
         """`to_dict()` as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """The main table of the result: the first list of records in `to_dict()`;
+        without one, the whole result as one record."""
+        values = self.to_dict()
+        tables = [
+            each for each in values.values() if isinstance(each, list) and all(isinstance(row, dict) for row in each)
+        ]
+        return next(filter(None, tables), []) if tables else [values]
+
+    def to_pandas(self) -> Any:
+        """`to_rows()` as a `pandas.DataFrame`.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas as pd  # type: ignore[import-untyped]
+
+        return pd.DataFrame(self.to_rows())

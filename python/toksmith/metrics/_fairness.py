@@ -75,6 +75,11 @@ class Fairness(_render.Shown):
             rows.append({"tokenizer": name, "gini": result.gini, "languages": languages})
         return {"reference": self.reference, "warnings": [*self.warnings], "tokenizers": rows}
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each tokenizer and language, with the figures of
+        `metrics.parity`."""
+        return [{"tokenizer": name} | row for name, own in self.parities.items() for row in own.to_rows()]
+
     def _parts(self) -> Iterator[str | Block]:
         sizes = f"{number_of(len(self.languages), 'language')} by {number_of(len(self.parities), 'tokenizer')}"
         yield f"What the same text costs: {sizes}"

@@ -67,6 +67,10 @@ class Report(Shown, Mapping[str, float | None]):
     def __repr__(self) -> str:
         return f"<Report {number_of(self.sample.tokens, 'token')} of {number_of(self.sample.bytes, 'byte')}, {self.sample.tokenizer[:12]}>"
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each metric, with its `metric` and `value`."""
+        return [{"metric": name, "value": value} for name, value in self.items()]
+
     def _parts(self) -> Iterator[str | Block]:
         yield "Metrics"
         sample = self.sample
