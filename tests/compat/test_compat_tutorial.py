@@ -189,12 +189,29 @@ def test_from_pretrained_fills_the_instance_that_it_is_called_on(tmp_path: Path)
     assert tok.from_pretrained(path) is tok
     assert (tok.unit, tok.merge_dict, len(tok), tok.stopped_because) == (
         "char",
-        {128: (108, 111), 129: (128, 119)},
+        {128: [108, 111], 129: [128, 119]},
         130,
         None,
     )
     assert tutorial.Tokenizer.from_pretrained(path) is not tok
     assert "chars, 130 tokens" in repr(tok)
+
+
+def test_training_saves_the_file_that_its_third_argument_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tok = tutorial.Tokenizer().train(PARAGRAPH, 276, "merge_dict_paragraph")
+    saved = json.loads(Path("merge_dict_paragraph.json").read_text(encoding="utf-8"))
+    assert saved == {str(id): pair for id, pair in tok.merge_dict.items()}
+    for name in ("merge_dict_paragraph", "merge_dict_paragraph.json"):
+        assert tutorial.Tokenizer.from_pretrained(name).merges == tok.merges
+    assert tok.merge_dict[256].copy() == [105, 110]
+    assert not capsys.readouterr().out
+    tutorial.Tokenizer().train("low lower", 257, True)
+    assert capsys.readouterr().out.startswith("merge 1: ")
+    tutorial.Tokenizer().train("a" * 64, num_merges=5, verbose=True)
+    assert f"▏{'a' * 16}▏  7 times" in capsys.readouterr().out, "a blank is between a long token and its count"
 
 
 def test_training_gives_its_reason_to_stop_and_prints_its_log(capsys: pytest.CaptureFixture[str]) -> None:

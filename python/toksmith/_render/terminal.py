@@ -319,7 +319,7 @@ def merge_lines(merges: Sequence[MergeView], *, width: int = 16) -> Iterator[str
     for merge, *cells in zip(merges, *columns, strict=True):
         number, pair, id, count, left = (cell.rjust(size) for cell, size in zip(cells, widths, strict=True))
         token = f"{TICK}{token_text(merge.token)}{TICK}"
-        padding = " " * (width - cell_len(token))
+        padding = " " * max(width - cell_len(token), 1)
         yield f"merge {number}: {pair} → {id}  {token}{padding}{count} {'time, ' if merge.count == 1 else 'times,'} {left} id{'' if merge.left == 1 else 's'} left"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import MethodType
 from typing import Any, Literal
 
@@ -64,7 +65,13 @@ class Tokenizer:
         self._engine = train_engine("a", unit, 0)  # the alphabet alone
 
     def train(
-        self, text: str, vocab_size: int | None = None, verbose: bool = False, *, num_merges: int | None = None
+        self,
+        text: str,
+        vocab_size: int | None = None,
+        file: str | os.PathLike[str] | bool | None = None,
+        verbose: bool = False,
+        *,
+        num_merges: int | None = None,
     ) -> Tokenizer:
         """Learn merges from a text, in place of the current ones, and return the
         tokenizer itself.
@@ -76,12 +83,14 @@ class Tokenizer:
         Args:
             vocab_size: The number of tokens: 256 (128 for characters), and one
                 for each merge.
+            file: A file for the merges, as for `save`; True means `verbose`.
             verbose: Print a line for each merge: the pair, its id, its number
                 of occurrences, and the number of ids left.
         Raises:
             InvalidOption: Both ways to stop are given, or one is too small.
             CorpusError: The text is empty or, with `unit="char"`, holds a
                 character that is not ASCII.
+            FormatError: The file cannot be written.
 
         >>> tok = Tokenizer()
         >>> _ = tok.train("low lower lowest", num_merges=2, verbose=True)
@@ -99,7 +108,7 @@ class Tokenizer:
             num_merges = vocab_size - first
         self._engine = train_engine(text, self.unit, num_merges)
         record = self._engine.model.training
-        if verbose and record is not None:
+        if (verbose or file is True) and record is not None:
             views = _render.merge_views(
                 self._engine.model.merges.tolist(),
                 record.counts.tolist(),
@@ -108,6 +117,8 @@ class Tokenizer:
             )
             for line in _render.merge_lines(views):
                 print(line)
+        if file is not None and not isinstance(file, bool):
+            self.save(file)
         return self
 
     @property
@@ -116,9 +127,9 @@ class Tokenizer:
         return {(left, right): id for left, right, id in self._engine.model.merges.tolist()}
 
     @property
-    def merge_dict(self) -> dict[int, tuple[int, int]]:
+    def merge_dict(self) -> dict[int, list[int]]:
         """The pair of each new id, as in the file."""
-        return {id: pair for pair, id in self.merges.items()}
+        return {id: [*pair] for pair, id in self.merges.items()}
 
     @property
     def vocab(self) -> dict[int, bytes]:
@@ -156,14 +167,14 @@ class Tokenizer:
         return self._engine.decode(ids, errors=errors)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the merges to a JSON file of any name, completely or not at all:
-        `{"256": [105, 110], …}`.
+        """Write the merges to a JSON file, completely or not at all:
+        `{"256": [105, 110], …}`. A name without a suffix gets `.json`.
 
         Raises:
             FormatError: The file cannot be written.
         """
         content = _formats.FORMATS[FORMAT].save(self._engine.model)
-        write_file(path, content if isinstance(content, bytes) else b"".join(content))
+        write_file(json_path(path), content if isinstance(content, bytes) else b"".join(content))
 
     @OnEither
     def from_pretrained(self: Any, path: str | os.PathLike[str]) -> Any:
@@ -174,7 +185,7 @@ class Tokenizer:
         Raises:
             FormatError: The file cannot be read, or does not hold merges in this form.
         """
-        model = _formats.read_model(path, format=FORMAT, pattern=UNSET)
+        model = _formats.read_model(path if os.path.exists(path) else json_path(path), format=FORMAT, pattern=UNSET)
         self.unit = model.unit
         self._engine = Engine(model)
         return self
@@ -184,6 +195,11 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         return f"<Tokenizer of a tutorial, {self.unit}s, {self.vocab_size:,} tokens>"
+
+
+def json_path(path: str | os.PathLike[str]) -> Path:
+    """The path, with `.json` added to a name without a suffix."""
+    return Path(path) if Path(path).suffix else Path(f"{os.fspath(path)}.json")
 
 
 FIRST = {"byte": 256, "char": 128}
