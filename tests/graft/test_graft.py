@@ -38,6 +38,7 @@ from toksmith._graft import rows as _rows
 from toksmith._graft import weights as _weights
 from toksmith._graft import write
 from toksmith._graft.plan import count_new_rows
+from toksmith._graft.tensor_names import role_of
 from toksmith._graft.weights import TYPES, read_header, round_to
 
 MARKED, MARKING = toksmith.add_special(TOK, ["<|im_end|>"])
@@ -185,7 +186,48 @@ def test_extended_and_pruned_again_is_the_old_checkpoint(tmp_path: Path) -> None
             }
             again = content(folder / "back")
             assert expected.keys() == again.keys()
-            assert all(expected[name] == again[name] for name in expected if not name.endswith(".safetensors"))
+            small = {name for name in expected if not name.endswith(".safetensors")} - {"config.json"}
+            assert all(expected[name] == again[name] for name in small)
+            config, expected_config = read_json(folder / "back" / "config.json"), read_json(old / "config.json")
+            flag = config.pop("tie_word_embeddings", None)
+            assert flag in (expected_config.pop("tie_word_embeddings", None), True), "a missing flag can be written"
+            assert config == expected_config
+
+
+def test_a_checkpoint_without_a_stored_head_says_that_it_is_tied(tmp_path: Path) -> None:
+    for flag in ({}, {"tie_word_embeddings": False}):
+        name = str(len(flag))
+        old = checkpoint(tmp_path / f"old{name}", "tied")
+        config = {key: value for key, value in read_json(old / "config.json").items() if key != "tie_word_embeddings"}
+        (old / "config.json").write_text(json.dumps(config | flag), encoding="utf-8")
+        report = toksmith.graft(old, EXTENDED, tmp_path / f"new{name}", verify=True)
+        assert report.tied and read_json(tmp_path / f"new{name}" / "config.json")["tie_word_embeddings"] is True
+        assert any("no output matrix is stored" in note for note in report.notes)
+
+
+def test_files_of_other_weights_stay_behind_with_their_settings(tmp_path: Path) -> None:
+    old = checkpoint(tmp_path / "old")
+    for name in ("adapter_config.json", "adapter_model.safetensors", "params.json", "consolidated.00.pth"):
+        (old / name).write_bytes(b"{}")
+    report = toksmith.graft(old, EXTENDED, tmp_path / "new", verify=True)
+    left = {"adapter_config.json", "adapter_model.safetensors", "params.json", "consolidated.00.pth"}
+    assert left <= {*report.left_out} and not left & {path.name for path in (tmp_path / "new").iterdir()}
+
+
+def test_a_module_that_the_settings_name_must_be_there(tmp_path: Path) -> None:
+    modules = {"AutoConfig": "configuration_own.Config", "AutoModel": "org/name--modeling.Model"}
+    old = checkpoint(tmp_path / "old", auto_map=modules)
+    with pytest.raises(toksmith.errors.FormatError, match=r"auto_map: names configuration_own\.py"):
+        toksmith.graft(old, EXTENDED, tmp_path / "new")
+    (old / "configuration_own.py").write_text("", encoding="utf-8")
+    toksmith.graft(old, EXTENDED, tmp_path / "new")
+    assert (tmp_path / "new" / "configuration_own.py").is_file()
+
+
+def test_matrices_of_later_layers_follow_the_vocabulary() -> None:
+    assert role_of("model.layers.61.embed_tokens.weight") == "input"
+    assert role_of("model.layers.61.shared_head.head.weight") == "output"
+    assert role_of("model.layers.61.shared_head.norm.weight") is None
 
 
 @pytest.mark.parametrize(
@@ -197,6 +239,8 @@ def test_extended_and_pruned_again_is_the_old_checkpoint(tmp_path: Path) -> None
         ((152_064, 151_665), 100_001, None, 100_352),
         ((50_432, 50_279), 50_000, None, 50_176),  # of 256
         ((101, 100), 90, None, 90),  # 101 is no multiple
+        ((1_024, 1_023), 1_025, None, 1_088),  # both sizes fit 64 and 512
+        ((151_936, 151_665), 152_000, None, 152_000),  # no multiple leads from one to the other: 64
         ((100, 100), 103, 64, 128),
         ((151_936, 151_665), 151_700, 128, 151_808),
     ],
@@ -204,7 +248,8 @@ def test_extended_and_pruned_again_is_the_old_checkpoint(tmp_path: Path) -> None
 def test_the_number_of_rows_follows_size_and_padding(
     before: tuple[int, int], size: int, pad_to: int | None, expected: int
 ) -> None:
-    assert count_new_rows(before, size, pad_to) == expected
+    assert count_new_rows(before, size, pad_to, {}) == expected
+    assert count_new_rows((110, 104), 113, None, {"pad_vocab_size_multiple": 10}) == 120
 
 
 def test_settings_follow_the_ids(tmp_path: Path) -> None:

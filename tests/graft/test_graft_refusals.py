@@ -122,7 +122,7 @@ SHARDS: dict[str, tuple[Damage, str]] = {
     "index of a list": (edited(INDEX, lambda found: [found]), "is not an index of safetensors files"),
     "index elsewhere": (
         edited(INDEX, lambda found: found["weight_map"].update({"x": "../x.safetensors"})),
-        "which is not in the folder",
+        "which is not directly in the folder",
     ),
     "index of more": (
         edited(INDEX, lambda found: found["weight_map"].update({"x": "model-00001-of-00002.safetensors"})),

@@ -24,6 +24,8 @@ CONFIG, GENERATION = "config.json", "generation_config.json"
 MOST_JSON = 1 << 26
 # Weights of other libraries, and training states: they would contradict the new matrices.
 OTHER_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.npz")
+# Settings of such weights: transformers would look for the adapter, and other programs for Meta's or Mistral's files.
+OTHER_SETTINGS = ("adapter_*", "params.json", "*.index.json")
 # Files of tokenizers, which the new tokenizer replaces.
 OF_TOKENIZERS = (
     *("tokenizer.json", "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "encoder.json", "vocab.bpe"),
@@ -79,12 +81,13 @@ def open_folder(place: str | os.PathLike[str]) -> ModelFolder:
     shard_names = {shard.path.name for shard in shards}
     plain = [name for name in names if (folder / name).is_file() and name not in shard_names | {*REWRITTEN}]
     stale = [name for name in plain if matches_any(name, OF_TOKENIZERS)]
-    other = [name for name in plain if matches_any(name, (*OTHER_WEIGHTS, "*.index.json")) and name not in stale]
+    other = [name for name in plain if matches_any(name, (*OTHER_WEIGHTS, *OTHER_SETTINGS)) and name not in stale]
     folders = [f"{name}/" for name in names if (folder / name).is_dir()]
     index = read_json_file(folder / INDEX) if (folder / WHOLE).name not in shard_names else None
     config = read_json_file(folder / CONFIG)
     if config is None:
         raise FormatError(folder, None, f"has no {CONFIG}; expected the folder that save_pretrained wrote")
+    refuse_missing_code(folder, config)
     return ModelFolder(
         folder,
         shards,
@@ -107,7 +110,10 @@ def read_shards(folder: Path, names: list[str]) -> Iterator[Header]:
         raise FormatError(folder, None, explain_missing(names))
     for path in sorted({*file_of.values()}):
         if path.parent != folder or path.name in ("", ".", ".."):
-            raise FormatError(folder / INDEX, "weight_map", f"names {str(path)!r}, which is not in the folder")
+            problem = (
+                f"names {str(path)!r}, which is not directly in the folder; move the file up, and correct the index"
+            )
+            raise FormatError(folder / INDEX, "weight_map", problem)
         if not path.is_file():
             problem = f"lists {path.name}, which is not in the folder; download it, the checkpoint is not whole"
             raise FormatError(folder / INDEX, "weight_map", problem)
@@ -124,6 +130,17 @@ def explain_missing(names: list[str]) -> str:
         if fnmatch.filter(names, pattern):
             return problem
     return f"holds no {WHOLE} and no {INDEX}; expected the folder that save_pretrained wrote"
+
+
+def refuse_missing_code(folder: Path, config: Mapping[str, Any]) -> None:
+    """Raises FormatError for a module that the settings name and the folder lacks; `--` names one of another repository."""
+    named = config.get("auto_map")
+    for value in named.values() if isinstance(named, dict) else ():
+        for each in value if isinstance(value, list) else [value]:
+            module = f"{each.rpartition('.')[0]}.py" if isinstance(each, str) and "--" not in each else ""
+            if module.strip("./\\") and not (folder / module).is_file():
+                problem = f"names {module}, which is not in the folder; download it, the checkpoint is not whole"
+                raise FormatError(folder / CONFIG, "auto_map", problem)
 
 
 def refuse_repeats(shards: tuple[Header, ...]) -> None:

@@ -29,7 +29,9 @@ from .write import NewTensor
 __all__ = ["GraftPlan", "GraftRequest", "make_plan"]
 
 TIED = "tie_word_embeddings"
-MOST_MULTIPLE, LEAST_MULTIPLE = 512, 8
+# Multiples of rows, the usual one first, and the settings that name one.
+MULTIPLES = (64, 128, 256, 512, 32, 16, 8)
+MULTIPLE_NAMES = ("pad_vocab_size_multiple", "make_vocab_size_divisible_by")
 MOST_PAD = 1 << 16
 
 
@@ -89,7 +91,8 @@ def make_plan(place: str | os.PathLike[str], new: Tokenizer, request: GraftReque
     old = request.old or own_tokenizer(folder, "old=")
     notes = check_size(first, old)
     source = find_origins(old, new, request.id_map)
-    rows = (len(first.matrix), count_new_rows((len(first.matrix), old.vocab_size), new.vocab_size, request.pad_to))
+    before_rows = (len(first.matrix), old.vocab_size)
+    rows = (before_rows[0], count_new_rows(before_rows, new.vocab_size, request.pad_to, folder.config))
     role_ids = choose_tokens(request.tokens, source)
     config = set_vocab_size(folder.config, printable_path(folder.place / CONFIG), rows, first.tensor.name)
     how = Rewriting(source, rows, role_ids)
@@ -122,11 +125,11 @@ def make_plan(place: str | os.PathLike[str], new: Tokenizer, request: GraftReque
     )
 
 
-def count_new_rows(before: tuple[int, int], size: int, pad_to: int | None) -> int:
+def count_new_rows(before: tuple[int, int], size: int, pad_to: int | None, config: Mapping[str, Any]) -> int:
     """The number of rows of the new matrices.
 
-    It stays the same if the new ids fit and the vocabulary did not shrink. Otherwise padded rows stay padded to the same
-    multiple: the largest power of two, from 8 to 512, that divides their number. `before` is (old rows, old ids).
+    It stays the same if the new ids fit and the vocabulary did not shrink. Otherwise padded rows stay padded: to the multiple
+    that `config` names, or that leads from the old ids to the old rows, or to 64. `before` is (old rows, old ids).
     """
     rows, old_size = before
     if pad_to is not None:
@@ -137,8 +140,10 @@ def count_new_rows(before: tuple[int, int], size: int, pad_to: int | None) -> in
         return size
     if old_size <= size <= rows:
         return rows
-    multiple = min(rows & -rows, MOST_MULTIPLE)
-    return size if multiple < LEAST_MULTIPLE else -(-size // multiple) * multiple
+    named = [config[name] for name in MULTIPLE_NAMES if type(config.get(name)) is int and config[name] > 0]
+    fitting = [each for each in (*named, *MULTIPLES) if -(-old_size // each) * each == rows]
+    multiple = fitting[0] if fitting else MULTIPLES[0] if rows % MULTIPLES[0] == 0 else 1
+    return -(-size // multiple) * multiple
 
 
 def choose_tokens(tokens: Mapping[Any, Any], origins: Origins) -> dict[str, int]:
@@ -157,17 +162,24 @@ def check_tying(tensors: Sequence[VocabTensor], config: dict[str, Any]) -> tuple
     """Whether the checkpoint is tied, and notes for the report. Corrects a flag of `config` that contradicts the tensors."""
     first = tensors[0]
     heads = [each for each in tensors if each.role == "output"]
-    if not heads:
-        return True, []
-    if all(same_numbers(first.matrix, head.matrix) for head in heads):
-        return True, []
+    tied = all(same_numbers(first.matrix, head.matrix) for head in heads)
+    if tied and heads:
+        return True, []  # both are stored, so the flag decides nothing
     inner = config.get("text_config")
-    notes = []
-    for part in (config, inner if isinstance(inner, dict) else {}):
-        if part.get(TIED) is True:
-            part[TIED] = False
-            notes.append(f"{heads[0].tensor.name} differs from {first.tensor.name}: {TIED} was true, and is now false")
-    return False, notes
+    parts = [config, *([inner] if isinstance(inner, dict) else [])]
+    wrong = (
+        [part for part in parts if part.get(TIED) is not True]
+        if tied
+        else [part for part in parts if part.get(TIED) is True]
+    )
+    for part in wrong:
+        part[TIED] = tied
+    cause = (
+        f"no output matrix is stored, so {first.tensor.name} is also the head"
+        if tied
+        else f"{heads[0].tensor.name} differs from {first.tensor.name}"
+    )
+    return tied, [f"{cause}: {TIED} is now {str(tied).lower()}"] if wrong else []
 
 
 def new_index(folder: ModelFolder, tensors: Sequence[VocabTensor], rows: tuple[int, int]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ bias. A tied checkpoint can lack the output matrix. The table has no names under
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 __all__ = ["FAMILIES", "INPUT", "OUTPUT", "Family", "Role", "role_of"]
@@ -75,6 +76,9 @@ FAMILIES = (
 )
 INPUT = tuple(dict.fromkeys(name for family in FAMILIES for name in family.input))
 OUTPUT = tuple(dict.fromkeys(name for family in FAMILIES for name in family.output))
+# The copies of both matrices in layers that predict several tokens (DeepSeek).
+LATER_INPUT = re.compile(r"model\.layers\.\d+\.embed_tokens\.weight")
+LATER_OUTPUT = re.compile(r"model\.layers\.\d+\.shared_head\.head\.weight")
 BIAS = tuple(dict.fromkeys(name for family in FAMILIES for name in family.bias))
 
 
@@ -84,4 +88,8 @@ def role_of(name: str) -> Role | None:
     >>> role_of("gpt_neox.embed_in.weight"), role_of("final_logits_bias"), role_of("model.norm.weight")
     ('input', 'bias', None)
     """
-    return "input" if name in INPUT else "output" if name in OUTPUT else "bias" if name in BIAS else None
+    if name in INPUT or LATER_INPUT.fullmatch(name):
+        return "input"
+    if name in OUTPUT or LATER_OUTPUT.fullmatch(name):
+        return "output"
+    return "bias" if name in BIAS else None
