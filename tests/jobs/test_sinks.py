@@ -257,7 +257,7 @@ def test_files_do_not_depend_on_workers_or_parts(name: str, tmp_path: Path) -> N
         (65_499, {"megatron": "uint16", "datatrove": "uint16", "llmc": "uint16", "npy": "uint16"}),
         (65_500, {"megatron": "int32", "datatrove": "uint16", "llmc": "uint16", "nanogpt": "uint16"}),
         (65_536, {"megatron": "int32", "datatrove": "uint16", "npy": "uint16"}),
-        (65_537, {"megatron": "int32", "datatrove": "uint32", "llmc": "uint32", "nanogpt": "uint32", "npy": "uint32"}),
+        (65_537, {"megatron": "int32", "datatrove": "uint32", "llmc": "uint32", "npy": "uint32"}),
     ],
 )
 def test_the_type_changes_at_the_size_that_readers_expect(size: int, expected: dict[str, str]) -> None:
@@ -267,6 +267,14 @@ def test_the_type_changes_at_the_size_that_readers_expect(size: int, expected: d
         with pytest.raises(toksmith.errors.InvalidOption, match="readers expect it for"):
             dtype_of("megatron", "uint16", size)
     assert dtype_of("megatron", "int32", size) == "int32"
+
+
+def test_ids_that_nanogpt_would_read_wrongly_are_refused() -> None:
+    assert dtype_of("nanogpt", "auto", 65_536) == "uint16"
+    with pytest.raises(toksmith.errors.InvalidOption, match="choose another format, or dtype='uint32'") as caught:
+        dtype_of("nanogpt", "auto", 65_537)
+    assert caught.value.argument == "to"
+    assert dtype_of("nanogpt", "uint32", 65_537) == "uint32"
 
 
 @pytest.mark.parametrize("size", [65_500, 65_537])

@@ -94,6 +94,9 @@ def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
     row = SINKS[to]
     fitting = row.dtype(vocab_size)
     if dtype == "auto":
+        if row.only_uint16 and fitting != "uint16":
+            advice = f"its readers take ids of 16 bits; choose another format, or dtype={fitting!r} for a reader that you changed"
+            raise InvalidOption("to", to, f"a format for {vocab_size:,} ids: {advice}")
         return fitting
     if dtype not in row.dtypes:
         raise InvalidOption("dtype", dtype, f"'auto' or {' or '.join(map(repr, row.dtypes))} with to={to!r}")

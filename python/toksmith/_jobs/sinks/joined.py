@@ -117,6 +117,7 @@ NANOGPT = SinkRow(
     PartSink,
     finish=write_one_file,
     parts=PARTS,
+    only_uint16=True,
 )
 LLMC = SinkRow(
     "llmc",

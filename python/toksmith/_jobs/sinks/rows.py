@@ -100,7 +100,7 @@ class SinkRow(NamedTuple):
     separate them; `parts`, the folder of files that `finish` replaces; `libraries`, whose versions decide bytes; `packs`,
     whether it holds packed rows; `names`, whether it holds names of documents; `needs_last`, whether each document must end
     in the token of `append`; `batched`, whether bytes depend on how many documents are added at once; `lengths` reads only
-    the lengths of a shard's documents, in batches, None to use `stream`.
+    the lengths of a shard's documents, in batches, None to use `stream`; `only_uint16`, whether usual readers assume uint16.
     """
 
     name: str
@@ -117,6 +117,7 @@ class SinkRow(NamedTuple):
     needs_last: bool = False
     batched: bool = False
     lengths: Callable[[Path, SinkSpec], Iterator[NDArray[np.int64]]] | None = None
+    only_uint16: bool = False
 
     @property
     def apart(self) -> bool:
