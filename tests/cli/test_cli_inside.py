@@ -40,7 +40,7 @@ def test_compare_prints_every_metric_of_files_and_of_stdin(saved: str, tmp_path:
 def test_compare_of_nothing_has_undefined_metrics(saved: str) -> None:
     found = json.loads(run("compare", "-", "-t", saved, "--json", stdin="").stdout)
     assert found["reports"][saved]["corpus"]["metrics"]["bytes_per_token"]["value"] is None
-    refused(run("compare", "no such file", "-t", saved), "no such file")
+    refused(run("compare", "missing.txt", "-t", saved), "missing.txt")
 
 
 def test_compare_names_languages_and_warns(saved: str, tmp_path: Path) -> None:

@@ -275,7 +275,7 @@ def test_merge_lines_line_up() -> None:
     lines = list(merge_lines(merges))
     assert lines[0] == "merge 1: (105, 110) → 256  ▏in▏                6 times, 244 ids left"
     assert lines[1] == "merge 2: (32, 1000) → 257  ▏·漢▏               5 times, 239 ids left"
-    assert lines[2] == f"merge 3:   (10, 10) → 258  ▏{'↵' * 20}▏1,234 times,   5 ids left"
+    assert lines[2] == f"merge 3:   (10, 10) → 258  ▏{'↵' * 20}▏ 1,234 times,   5 ids left"
     with pytest.raises(ValueError, match="zip"):
         merge_views([(1, 2, 3)], [], [], tokens.__getitem__)
 

@@ -323,7 +323,10 @@ class Watch:
     def format_time(self, done: int, unit: str) -> str:
         """The time and speed as text, if it took over two seconds; else empty."""
         seconds = self.elapsed_s()
-        return "" if seconds < SOON_S else f" in {seconds:,.1f} s ({format_speed(done / seconds, unit)})"
+        if seconds < SOON_S:
+            return ""
+        rate = done / seconds
+        return f" in {seconds:,.1f} s" + (f" ({format_speed(rate, unit)})" if rate >= 1 else "")
 
 
 def format_speed(rate: float, unit: str) -> str:

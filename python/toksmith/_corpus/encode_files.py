@@ -155,9 +155,10 @@ def open_local_unpacked(name: str) -> BinaryIO:
     check_regular(name)
     if not name.endswith(PACKED):
         file = open(name, "rb")  # noqa: SIM115 - the caller closes it
-        if warning := utf16_warning(name, file.raw.read(2) or b""):
-            LOG.warning("%s", warning)
-        file.raw.seek(0, os.SEEK_SET)
+        if file.seekable():  # not a pipe that the caller has open
+            if warning := utf16_warning(name, file.raw.read(2) or b""):
+                LOG.warning("%s", warning)
+            file.raw.seek(0, os.SEEK_SET)
         return file
     if not os.path.getsize(name):
         raise OSError("it is empty, but even a packed empty text has a header: the file was probably cut short")
