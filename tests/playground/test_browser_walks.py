@@ -76,6 +76,10 @@ def test_a_dropped_tokenizer_is_loaded(
     drop(seen, (name, path.read_bytes()))
     seen.page.click("#ask-file >> text=As a tokenizer")
     if name.endswith("tiktoken"):
+        seen.wait("#ask-file", "choose the pattern")
+        seen.page.click("#ask-file >> text=As a tokenizer")
+        seen.wait("#ask-file", "Choose the split pattern first")
+        seen.page.select_option("#pattern", "o200k")
         seen.page.click("#ask-file >> text=As a tokenizer")
     seen.page.wait_for_selector(f"input[value='{name} (2)']:checked")
 

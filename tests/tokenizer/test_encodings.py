@@ -339,3 +339,19 @@ def test_a_file_in_the_cache_needs_no_server(server: Server, cache: Path, tiny: 
     (cache / "tiny.tiktoken").write_bytes(DATA)
     assert toksmith.load(tiny).encode(TEXT, special="allow") == IDS
     assert server.paths == []
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "p50k_base", "r50k_base"])
+def test_a_published_file_is_known_by_its_content(
+    name: str, filled_cache: Path, vocab_dir: Path, tmp_path: Path
+) -> None:
+    renamed = tmp_path / "mine.txt"
+    renamed.write_bytes((vocab_dir / f"{name}.tiktoken").read_bytes())
+    tok = toksmith.load(renamed)
+    assert tok == toksmith.load(name)
+    assert tok.special_tokens == toksmith.load(name).special_tokens
+    assert toksmith.load(renamed, special_tokens={}).special_tokens == {}
+    assert toksmith.load(renamed, pattern=None) != tok
+    renamed.write_bytes(renamed.read_bytes() + b"\n")
+    with pytest.raises(InvalidOption, match="pattern= is missing"):
+        toksmith.load(renamed)

@@ -27,7 +27,17 @@ from .._model.patterns import splitters
 from .._storage.atomic_files import write_file
 from ..errors import DownloadError, FormatError
 
-__all__ = ["ENCODINGS", "MODELS", "PREFIXES", "Published", "encoding_of", "encodings", "load_published", "models"]
+__all__ = [
+    "ENCODINGS",
+    "MODELS",
+    "PREFIXES",
+    "Published",
+    "encoding_of",
+    "encoding_of_file",
+    "encodings",
+    "load_published",
+    "models",
+]
 
 SITE = "https://openaipublic.blob.core.windows.net/encodings/"
 TIMEOUT_S = 30
@@ -236,3 +246,12 @@ def encoding_of(model: str) -> str | None:
     if model in MODELS:
         return MODELS[model]
     return next((encoding for prefix, encoding in PREFIXES.items() if model.startswith(prefix)), None)
+
+
+def encoding_of_file(path: str | os.PathLike[str]) -> Published | None:
+    """The first row whose published file has the same bytes as this file; None if no row has."""
+    if not os.path.isfile(path):
+        return None
+    data = read_file(path)
+    digest = _core.sha256(data, len(data))
+    return next((row for row in ENCODINGS.values() if row.sha256 == digest), None)

@@ -13,7 +13,7 @@ from .._formats import refuse_arguments
 from .._model.patterns import UNSET, PatternArgument
 from .._tokenizer.tokenizer import Tokenizer
 from ..errors import FormatError, InvalidOption, UnknownName
-from .encodings import ENCODINGS, encoding_of, load_published
+from .encodings import ENCODINGS, encoding_of, encoding_of_file, load_published
 
 __all__ = ["load"]
 
@@ -49,9 +49,10 @@ def load(
         format: A name of `toksmith.formats()`; None to detect the format from
             the content.
         pattern: For files without a split pattern (required for `.tiktoken`,
-            optional for `merge_dict.json`): a name of `toksmith.patterns()`, a
-            regex in the Rust dialect, a list applied in order, or None for no
-            split.
+            except for OpenAI's published files, whose SHA-256 gives the pattern
+            and the special tokens; optional for `merge_dict.json`): a name of
+            `toksmith.patterns()`, a regex in the Rust dialect, a list applied
+            in order, or None for no split.
         special_tokens: For the same files: ids by content. No content may
             contain or overlap another.
         revision: For repositories: a branch, a tag or a commit; None for the
@@ -84,7 +85,14 @@ def load(
         refuse_revision(revision, f"{name!r} is a published encoding")
         return Tokenizer(load_published(name, download=check_flag(download, "download")))
     source = resolve_path(source, revision, download=download)
-    model = _formats.read_model(source, format=format, pattern=pattern, special_tokens=special_tokens)
+    try:
+        model = _formats.read_model(source, format=format, pattern=pattern, special_tokens=special_tokens)
+    except InvalidOption:
+        row = encoding_of_file(source) if pattern is UNSET else None
+        if row is None:
+            raise
+        special = row.special_tokens if special_tokens is None else special_tokens
+        model = _formats.read_model(source, format=format, pattern=row.pattern, special_tokens=special)
     try:
         return Tokenizer(model)
     except InvalidOption as error:

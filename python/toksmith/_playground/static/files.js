@@ -118,6 +118,10 @@ export class Files {
       this.refuse(all.length ? `The files have ${num(size)} bytes; the page sends at most ${num(MOST_BYTES)}. Start \`toksmith play\` with the path instead.` : 'The folder has no file of a tokenizer.');
       return;
     }
+    if (!this.patternRow.hidden && !this.pattern.value) {
+      this.refuse('Choose the split pattern first: another pattern gives other ids.');
+      return;
+    }
     const sent = {};
     for (const file of all) sent[file.name] = base64(new Uint8Array(await file.arrayBuffer()));
     const values = { files: sent, name: this.name };
@@ -128,7 +132,7 @@ export class Files {
       this.page.tokenizer(answer);
     } catch (problem) {
       if (this.patternRow.hidden && /^the split pattern/.test(problem.message)) {
-        this.pattern.replaceChildren(...this.page.patterns().map((name) => h('option', {}, name)));
+        this.pattern.replaceChildren(h('option', { value: '' }, 'choose'), ...this.page.patterns().map((name) => h('option', {}, name)));
         this.patternRow.hidden = false;
         this.refuse('This file does not say how texts are split before they are merged: choose the pattern.');
       } else this.refuse(problem.message);
