@@ -186,13 +186,11 @@ def test_a_copied_example_is_what_a_reader_types(opened: Opened) -> None:
         'tok = toksmith.train("low lower lowest slow slower slowest", 262)',
         'toksmith.explain.flow(tok, "the slowest").save_svg("flow.svg")',
     ]
-    page = opened.open("commands/show/")
+    page = opened.open("commands/explain-text/")
     block = page.locator(".highlight", has_text="$ toksmith explain text").first
     block.hover()
     block.locator(".md-code__button[data-md-type=copy]").click()
-    assert (
-        page.evaluate("navigator.clipboard.readText()") == "toksmith explain text -t gpt2 --text 'Hello, world' --ids"
-    )
+    assert page.evaluate("navigator.clipboard.readText()") == "toksmith explain text -t gpt2 --text 'Hello, world'"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
