@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .._render import Shown
     from .arguments import Flags
 
-__all__ = ["check_suffix", "merge_views", "prepare_result", "print_renderables", "print_result", "token_json"]
+__all__ = ["check_suffix", "merge_views", "prepare_result", "print_renderables", "print_result"]
 
 
 def print_result(
@@ -89,11 +89,6 @@ def render_parts(drawn: Iterable[RenderableType]) -> Iterator[str]:
         yield text if terminal else "\n".join(line.rstrip() for line in text.split("\n"))
         out.seek(0)
         out.truncate()
-
-
-def token_json(token: bytes) -> dict[str, str]:
-    """Bytes as JSON values: readable `text`, exact `hex`."""
-    return {"text": token.decode("utf-8", "replace"), "hex": token.hex()}
 
 
 def merge_views(tok: toksmith.Tokenizer) -> list[_render.MergeView]:

@@ -43,7 +43,6 @@ from .inputs import (
     read_file_bytes,
     show_progress,
 )
-from .output import token_json
 from .program import command
 
 __all__ = ["count", "decode", "encode"]
@@ -108,7 +107,7 @@ def decode(ids: list[str] | None, **flags: Any) -> None:
     tok = load_tokenizer(flags)
     decoded = tok.decode_bytes(ids_of_arguments(ids or [STDIN]))
     if flags["as_json"]:
-        print_json(token_json(decoded))
+        print_json(_render.token_json(decoded))
     elif sys.stdout.isatty():
         sys.stdout.write(_render.escape_controls(decoded.decode("utf-8", "backslashreplace")))
     else:

@@ -24,7 +24,7 @@ from .convert import FORMAT, check_format
 from .counts import load_counts
 from .flags import error_message, in_flags
 from .inputs import Watch, corpus_of, parse_language_and_file, pattern_argument, progress_argument
-from .output import merge_views, token_json
+from .output import merge_views
 from .program import command
 from .training_options import CHOSEN, FLAGS, parse_numbers, parse_size, training
 from .training_options import kinds_as_flags as kinds_in_flags
@@ -193,7 +193,7 @@ def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
     facts |= {name: tok.run_report[name] for name in ("global_merges", "languages") if name in (tok.run_report or {})}
     if merges:
         facts["merges"] = [
-            {"pair": [view.left_id, view.right_id], "id": view.id, **token_json(view.token)}
+            {"pair": [view.left_id, view.right_id], "id": view.id, **_render.token_json(view.token)}
             | {"count": view.count, "left": view.left}
             for view in merge_views(tok)
         ]
