@@ -269,14 +269,6 @@ def test_the_type_changes_at_the_size_that_readers_expect(size: int, expected: d
     assert dtype_of("megatron", "int32", size) == "int32"
 
 
-def test_ids_that_nanogpt_would_read_wrongly_are_refused() -> None:
-    assert dtype_of("nanogpt", "auto", 65_536) == "uint16"
-    with pytest.raises(toksmith.errors.InvalidOption, match="choose another format, or dtype='uint32'") as caught:
-        dtype_of("nanogpt", "auto", 65_537)
-    assert caught.value.argument == "to"
-    assert dtype_of("nanogpt", "uint32", 65_537) == "uint32"
-
-
 @pytest.mark.parametrize("size", [65_500, 65_537])
 def test_large_ids_are_written_in_a_wider_type(size: int, tmp_path: Path) -> None:
     tok = wide(size)

@@ -121,6 +121,9 @@ threads = click.option("--threads", type=int, help="Threads of each process.", s
 @click.option("--length", type=int, help="With --pack: number of ids in a row.", show_default="no rows")
 @click.option("--pad", help="With --pack: special token that fills rows up.", show_default="nothing")
 @click.option(
+    "--val", type=float, help="With --to nanogpt: share of documents for validation.", show_default="no val.bin"
+)
+@click.option(
     "--max-memory",
     help="Memory of each process, such as 2G; it limits the threads and the length of documents.",
     show_default="no limit",
@@ -135,7 +138,7 @@ def corpus_tokenize(
     Repeat the command to continue an unfinished job.
     """
     names = ("id_field", "append", "prepend", "empty", "special", "dtype", "errors", "max_errors", "shuffle", "pack")
-    arguments = drop_none(**{name: flags[name] for name in (*names, "length", "pad")})
+    arguments = drop_none(**{name: flags[name] for name in (*names, "length", "pad", "val")})
     arguments |= parse_sizes(shard_size=flags["shard_size"], max_memory=flags["max_memory"])
     name = flags["tokenizer"]
 

@@ -38,7 +38,7 @@ EXTRA_FOLDERS = ("quarantine", "sources")
 SINK_NAMES = {
     "npy": r"(\d{5,})(?:\.ends)?\.npy",
     "megatron": r"(\d{5,})_text_document\.(?:bin|idx)",
-    "nanogpt": r"train\.bin|parts/(\d{5,})\.ids",
+    "nanogpt": r"(?:train|val)\.bin|meta\.pkl|parts/(\d{5,})\.(?:ids|val)",
     "llmc": r"train_\d{6,}\.bin|parts/(\d{5,})\.ids",
     "datatrove": r"(\d{5,})\.ds(?:\.index|\.metadata)?",
     "parquet": r"(\d{5,})\.parquet",

@@ -20,7 +20,7 @@ from ..._base.wording import close_names
 from ..._storage.atomic_files import wrap_read_errors
 from ..._storage.folders import Folder, folder_at
 from ...errors import InvalidOption, JobError, UnknownName
-from ..plans.options import JobOptions, dtype_of
+from ..plans.options import JobOptions
 from ..plans.plan import JOB, library_versions
 from ..sinks import SINKS, SinkRow, SinkRows, SinkSpec
 from ..sinks.rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit
@@ -158,8 +158,8 @@ def merged_options(folders: Sequence[ShardFolder], row: SinkRow) -> JobOptions:
             options[name] = None
     # Names of documents are kept if the files of all jobs have them, and the new format can hold them.
     options["id_field"] = options["id_field"] if row.names and all(source.row.names for source in folders) else None
-    options |= {"to": row.name, "dtype": dtype_of(row.name, "auto", folders[0].vocab_size)}
-    return JobOptions(**{**options, "sources": False, "shuffle": None, "errors": "stop"})  # type: ignore[arg-type]
+    options |= {"to": row.name, "dtype": row.dtype(folders[0].vocab_size)}
+    return JobOptions(**{**options, "sources": False, "shuffle": None, "val": None, "errors": "stop"})  # type: ignore[arg-type]
 
 
 def write_merged(folder: Folder, folders: Sequence[ShardFolder], row: SinkRow, options: JobOptions) -> None:

@@ -59,6 +59,7 @@ def plan(
     pack: Literal["best-fit", "chunk"] | None = None,
     length: int | None = None,
     pad: str | None = None,
+    val: float | None = None,
     max_memory: int | None = None,
     force: bool = False,
     dry_run: bool = False,
@@ -105,6 +106,8 @@ def plan(
             lengths of the pieces.
         length: The ids of a row, with `pack`.
         pad: A special token that fills up rows; without it rows can be shorter.
+        val: The share of documents for validation, with `to="nanogpt"`: a hash
+            of its ids chooses each document.
         max_memory: The most bytes of memory that a process of the job may use:
             300 MB, 64 MB a thread and 6 times the longest document (more in
             some formats, `docs/corpus.md`; or the texts of the largest row
@@ -149,6 +152,7 @@ def plan(
         pack=pack,
         length=None if length is None else check_int(length, "length"),
         pad=pad,
+        val=val,
     )
     for argument, value, allowed in option_problems(options):
         raise InvalidOption(argument, value, allowed)

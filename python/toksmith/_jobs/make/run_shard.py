@@ -179,6 +179,7 @@ def sink_spec(plan: Plan, tok: Tokenizer | None, number: int) -> SinkSpec:
         named=options.id_field is not None,
         packed=options.pack is not None,
         last=None if options.append is None or tok is None else special_id(tok, options.append),
+        val=options.val,
     )
 
 

@@ -58,6 +58,7 @@ class JobOptions:
     pack: str | None = None
     length: int | None = None
     pad: str | None = None
+    val: float | None = None
     patterns: list[str] | None = None
     max_piece_bytes: int | None = None
 
@@ -94,9 +95,6 @@ def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
     row = SINKS[to]
     fitting = row.dtype(vocab_size)
     if dtype == "auto":
-        if row.only_uint16 and fitting != "uint16":
-            advice = f"its readers take ids of 16 bits; choose another format, or dtype={fitting!r} for a reader that you changed"
-            raise InvalidOption("to", to, f"a format for {vocab_size:,} ids: {advice}")
         return fitting
     if dtype not in row.dtypes:
         raise InvalidOption("dtype", dtype, f"'auto' or {' or '.join(map(repr, row.dtypes))} with to={to!r}")
@@ -134,6 +132,11 @@ def option_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
     if options.id_field is not None and not (SINKS[options.to].names and options.pack is None) and not options.sources:
         formats = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.names)
         yield "id_field", options.id_field, f"None, or {formats} without pack, or sources=True"
+    if options.val is not None and not EVERY_ROW[options.to].splits:
+        formats = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.splits)
+        yield "val", options.val, f"None, or {formats}, which has a file for validation"
+    elif options.val is not None and not 0 < options.val < 1:
+        yield "val", options.val, "a share of the documents between 0 and 1, such as 0.0005"
     yield from packing_problems(options)
 
 

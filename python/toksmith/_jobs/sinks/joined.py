@@ -6,7 +6,9 @@ The parts stay in the folder `parts/` until the manifest is written, so a job ne
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,9 @@ from numpy.typing import NDArray
 from ..._base.paths import open_guarded
 from ..._storage.atomic_files import wrap_read_errors
 from ..._storage.folders import Folder
-from ...errors import JobError
+from ...errors import InvalidOption, JobError
 from ..written import Receipt, ShardFiles, WrittenFile
-from .rows import DoesNotFit, SinkRow, SinkRows, SinkSpec
+from .rows import DoesNotFit, SinkRow, SinkRows, SinkSpec, split_ids
 
 __all__ = ["LLMC", "NANOGPT"]
 
@@ -41,12 +43,43 @@ class PartSink:
         """Does nothing: the file is complete."""
 
 
+class SplitSink(PartSink):
+    """Like `PartSink`; with `val` also `parts/00017.val`: where each document for validation begins and ends (u64), in ids.
+
+    A hash of the ids chooses the document, so it does not depend on the shards, and equal documents are never on both sides.
+    """
+
+    def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
+        super().__init__(files, spec)
+        self._limit = None if spec.val is None else int(spec.val * 2**64)
+        self._ranges = None if spec.val is None else files.new(f"{PARTS}/{spec.stem}.val")
+        self._begin = self._end = 0
+        self._digest = hashlib.blake2b(digest_size=8)
+
+    def add(self, rows: SinkRows) -> None:
+        super().add(rows)
+        if self._limit is None or self._ranges is None:
+            return
+        ids = np.ascontiguousarray(rows.ids)
+        chosen: list[int] = []
+        for document in split_ids(ids, rows.ends):
+            self._digest.update(document.data)
+            self._end += len(document)
+            if int.from_bytes(self._digest.digest(), "little") < self._limit:
+                chosen += self._begin, self._end
+            self._begin, self._digest = self._end, hashlib.blake2b(digest_size=8)
+        rest = ids[int(rows.ends[-1]) if len(rows.ends) else 0 :]  # a long document continues in the next rows
+        self._digest.update(rest.data)
+        self._end += len(rest)
+        self._ranges.write(np.array(chosen, "<u8").data)
+
+
 class PartReader:
     """The ids of all parts, in order."""
 
     def __init__(self, folder: Folder, receipts: Sequence[Receipt], dtype: str) -> None:
         self._folder = folder
-        self._files = [file for receipt in receipts for file in receipt.files]
+        self._files = [file for receipt in receipts for file in receipt.files if file.name.endswith(".ids")]
         self._dtype = np.dtype(dtype).newbyteorder("<")
 
     def read(self) -> Iterator[NDArray[Any]]:
@@ -67,16 +100,53 @@ class PartReader:
                 raise JobError(self._folder, problem)
 
 
-def write_one_file(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
-    """Writes nanoGPT's `train.bin`: the ids of all parts."""
+def validation_ends(folder: Folder, receipts: Sequence[Receipt]) -> NDArray[np.int64]:
+    """The places in all ids where documents for validation begin and end, in turn; JobError if a part has changed."""
+    ends, before = [np.zeros(0, np.int64)], 0
+    for receipt in receipts:
+        for part in receipt.files:
+            if part.name.endswith(".val"):
+                with wrap_read_errors(folder.at(part.name)):
+                    data = folder.read(part.name)
+                if hashlib.sha256(data).hexdigest() != part.sha256:
+                    problem = f"{part.name} has changed since it was written; delete it, and run the job again"
+                    raise JobError(folder, problem)
+                ends.append(np.frombuffer(data, "<u8").astype(np.int64) + before)
+        before += receipt.ids
+    return np.concatenate(ends)
+
+
+def write_nanogpt(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+    """Writes nanoGPT's `train.bin`, `val.bin` if the job has `val`, and `meta.pkl` with the size of the vocabulary."""
+    ends = validation_ends(folder, receipts)
+    held_out = int((ends[1::2] - ends[::2]).sum())
+    if spec.val is not None and held_out in (0, sum(receipt.ids for receipt in receipts)):
+        side = "validation" if not held_out else "training"
+        problem = (
+            f"val={spec.val} leaves no ids for {side}: {sum(receipt.documents for receipt in receipts):,} documents"
+        )
+        raise DoesNotFit(str(folder), f"{problem}; pass another val, or more documents, and force=True")
     with folder.staging_folder() as local:
         with ShardFiles(local) as files:
-            out = files.new("train.bin")
+            outs = [files.new("train.bin")] + ([files.new("val.bin")] if spec.val is not None else [])
+            at = 0
             for ids in PartReader(folder, receipts, spec.dtype).read():
-                out.write(ids.data)
+                first, last = np.searchsorted(ends, [at, at + len(ids)], "right").tolist()
+                cuts = [0, *(ends[first:last] - at).tolist(), len(ids)]
+                for number, (start, stop) in enumerate(pairwise(cuts), first):
+                    outs[number % 2].write(ids[start:stop].data)
+                at += len(ids)
+            files.new("meta.pkl").write(pickle.dumps({"vocab_size": spec.vocab_size}, 4))
             written_files = list(files.place())
         folder.publish(local, files.names)
     return written_files
+
+
+def nanogpt_dtype(size: int) -> str:
+    if size <= 1 << 16:
+        return "uint16"
+    allowed = "'npy' or another format, or a tokenizer of at most 65,536 ids (such as 'gpt2', or your own)"
+    raise InvalidOption("to", "nanogpt", f"{allowed}: nanoGPT reads ids of 16 bits, and this tokenizer has {size:,}")
 
 
 def write_equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
@@ -111,13 +181,13 @@ def write_equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpe
 
 NANOGPT = SinkRow(
     "nanogpt",
-    "nanoGPT's train.bin: all ids in one file",
-    ("uint16", "uint32"),
-    lambda size: "uint16" if size <= 1 << 16 else "uint32",
-    PartSink,
-    finish=write_one_file,
+    "nanoGPT's train.bin, val.bin and meta.pkl",
+    ("uint16",),
+    nanogpt_dtype,
+    SplitSink,
+    finish=write_nanogpt,
     parts=PARTS,
-    only_uint16=True,
+    splits=True,
 )
 LLMC = SinkRow(
     "llmc",

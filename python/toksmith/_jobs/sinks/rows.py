@@ -63,7 +63,7 @@ class SinkSpec(NamedTuple):
 
     Attributes: `number` of its shard, of `shards`; `dtype` of the ids; `vocab_size`; `tokenizer`, the first digits of its
     fingerprint; `named`, whether documents have names; `packed`, whether they are packed rows; `last`, the id that ends each
-    document, or None.
+    document, or None; `val`, the share of documents for validation, or None.
     """
 
     number: int
@@ -74,6 +74,7 @@ class SinkSpec(NamedTuple):
     named: bool
     packed: bool
     last: int | None
+    val: float | None = None
 
     @property
     def stem(self) -> str:
@@ -99,8 +100,8 @@ class SinkRow(NamedTuple):
     shards are the result; `stream` reads the documents of a shard in batches, in bounded memory, None if the files do not
     separate them; `parts`, the folder of files that `finish` replaces; `libraries`, whose versions decide bytes; `packs`,
     whether it holds packed rows; `names`, whether it holds names of documents; `needs_last`, whether each document must end
-    in the token of `append`; `batched`, whether bytes depend on how many documents are added at once; `lengths` reads only
-    the lengths of a shard's documents, in batches, None to use `stream`; `only_uint16`, whether usual readers assume uint16.
+    in the token of `append`; `batched`, whether bytes depend on how many documents are added at once; `splits`, whether it
+    has a file for validation; `lengths` reads only the lengths of a shard's documents, in batches, None to use `stream`.
     """
 
     name: str
@@ -116,8 +117,8 @@ class SinkRow(NamedTuple):
     names: bool = False
     needs_last: bool = False
     batched: bool = False
+    splits: bool = False
     lengths: Callable[[Path, SinkSpec], Iterator[NDArray[np.int64]]] | None = None
-    only_uint16: bool = False
 
     @property
     def apart(self) -> bool:
