@@ -121,7 +121,7 @@ threads = click.option("--threads", type=int, help="Threads of each process.", s
 @click.option("--length", type=int, help="With --pack: number of ids in a row.", show_default="no rows")
 @click.option("--pad", help="With --pack: special token that fills rows up.", show_default="nothing")
 @click.option(
-    "--val", type=float, help="With --to nanogpt: share of documents for validation.", show_default="no val.bin"
+    "--val", type=float, help="With --to nanogpt or llmc: share of documents for validation.", show_default="no val.bin"
 )
 @click.option(
     "--max-memory",

@@ -39,7 +39,7 @@ SINK_NAMES = {
     "npy": r"(\d{5,})(?:\.ends)?\.npy",
     "megatron": r"(\d{5,})_text_document\.(?:bin|idx)",
     "nanogpt": r"(?:train|val)\.bin|meta\.pkl|parts/(\d{5,})\.(?:ids|val)",
-    "llmc": r"train_\d{6,}\.bin|parts/(\d{5,})\.ids",
+    "llmc": r"(?:train|val)_\d{6,}\.bin|parts/(\d{5,})\.(?:ids|val)",
     "datatrove": r"(\d{5,})\.ds(?:\.index|\.metadata)?",
     "parquet": r"(\d{5,})\.parquet",
     "mds": r"shard\.(\d{5,})\.mds|index\.json",

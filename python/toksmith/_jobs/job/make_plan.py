@@ -106,8 +106,8 @@ def plan(
             lengths of the pieces.
         length: The ids of a row, with `pack`.
         pad: A special token that fills up rows; without it rows can be shorter.
-        val: The share of documents for validation, with `to="nanogpt"`: a hash
-            of its ids chooses each document.
+        val: The share of documents for validation, with `to="nanogpt"` or
+            `"llmc"`: a hash of its ids chooses each document.
         max_memory: The most bytes of memory that a process of the job may use:
             300 MB, 64 MB a thread and 6 times the longest document (more in
             some formats, `docs/corpus.md`; or the texts of the largest row

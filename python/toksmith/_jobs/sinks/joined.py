@@ -24,6 +24,7 @@ from .rows import DoesNotFit, SinkRow, SinkRows, SinkSpec, split_ids
 __all__ = ["LLMC", "NANOGPT"]
 
 PARTS = "parts"
+SIDES = ("train", "val")
 COPIED_AT_A_TIME = 1 << 22
 # For each type of ids: the magic number of a file of llm.c, and its version.
 LLMC_KINDS = {"uint16": (20240520, 1), "uint32": (20240801, 7)}
@@ -31,36 +32,23 @@ MOST = (1 << 31) - 1
 
 
 class PartSink:
-    """`parts/00017.ids`: only the ids."""
-
-    def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
-        self._file = files.new(f"{PARTS}/{spec.stem}.ids")
-
-    def add(self, rows: SinkRows) -> None:
-        self._file.write(np.ascontiguousarray(rows.ids).data)
-
-    def close(self) -> None:
-        """Does nothing: the file is complete."""
-
-
-class SplitSink(PartSink):
-    """Like `PartSink`; with `val` also `parts/00017.val`: where each document for validation begins and ends (u64), in ids.
+    """`parts/00017.ids`; with `val` also `parts/00017.val`: where each document for validation begins and ends (u64), in ids.
 
     A hash of the ids chooses the document, so it does not depend on the shards, and equal documents are never on both sides.
     """
 
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
-        super().__init__(files, spec)
+        self._file = files.new(f"{PARTS}/{spec.stem}.ids")
         self._limit = None if spec.val is None else int(spec.val * 2**64)
         self._ranges = None if spec.val is None else files.new(f"{PARTS}/{spec.stem}.val")
         self._begin = self._end = 0
         self._digest = hashlib.blake2b(digest_size=8)
 
     def add(self, rows: SinkRows) -> None:
-        super().add(rows)
+        ids = np.ascontiguousarray(rows.ids)
+        self._file.write(ids.data)
         if self._limit is None or self._ranges is None:
             return
-        ids = np.ascontiguousarray(rows.ids)
         chosen: list[int] = []
         for document in split_ids(ids, rows.ends):
             self._digest.update(document.data)
@@ -73,17 +61,32 @@ class SplitSink(PartSink):
         self._end += len(rest)
         self._ranges.write(np.array(chosen, "<u8").data)
 
+    def close(self) -> None:
+        """Does nothing: the files are complete."""
+
 
 class PartReader:
-    """The ids of all parts, in order."""
+    """The ids of all parts, in order: side 0 is for training, side 1 for validation.
 
-    def __init__(self, folder: Folder, receipts: Sequence[Receipt], dtype: str) -> None:
+    Attributes: `sizes`, the number of ids of each side; one side without `val`.
+    """
+
+    def __init__(self, folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> None:
         self._folder = folder
         self._files = [file for receipt in receipts for file in receipt.files if file.name.endswith(".ids")]
-        self._dtype = np.dtype(dtype).newbyteorder("<")
+        self._dtype = np.dtype(spec.dtype).newbyteorder("<")
+        self._ends = validation_ends(folder, receipts)
+        total, held_out = sum(receipt.ids for receipt in receipts), int((self._ends[1::2] - self._ends[::2]).sum())
+        self.sizes = [total] if spec.val is None else [total - held_out, held_out]
+        if spec.val is not None and 0 in self.sizes:
+            documents = sum(receipt.documents for receipt in receipts)
+            problem = f"val={spec.val} leaves no ids for {('training', 'validation')[self.sizes.index(0)]}"
+            advice = "pass another val, or more documents, and force=True"
+            raise DoesNotFit(str(folder), f"{problem}: {documents:,} documents; {advice}")
 
-    def read(self) -> Iterator[NDArray[Any]]:
-        """The ids, a few MiB at a time; then JobError if the part does not match its receipt."""
+    def read(self, side: int) -> Iterator[NDArray[Any]]:
+        """The ids of a side, a few MiB at a time; then JobError if a part does not match its receipt."""
+        at = 0
         for part in self._files:
             digest = hashlib.sha256()
             path = self._folder.at(part.name)
@@ -94,7 +97,12 @@ class PartReader:
             ):
                 while len(ids := np.fromfile(file, self._dtype, COPIED_AT_A_TIME)):
                     digest.update(ids.data)
-                    yield ids
+                    first, last = np.searchsorted(self._ends, [at, at + len(ids)], "right").tolist()
+                    cuts = [0, *(self._ends[first:last] - at).tolist(), len(ids)]
+                    for number, (start, stop) in enumerate(pairwise(cuts), first):
+                        if number % 2 == side and start < stop:
+                            yield ids[start:stop]
+                    at += len(ids)
             if digest.hexdigest() != part.sha256:
                 problem = f"{part.name} has changed since it was written; delete it, and run the job again"
                 raise JobError(self._folder, problem)
@@ -118,24 +126,13 @@ def validation_ends(folder: Folder, receipts: Sequence[Receipt]) -> NDArray[np.i
 
 def write_nanogpt(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
     """Writes nanoGPT's `train.bin`, `val.bin` if the job has `val`, and `meta.pkl` with the size of the vocabulary."""
-    ends = validation_ends(folder, receipts)
-    held_out = int((ends[1::2] - ends[::2]).sum())
-    if spec.val is not None and held_out in (0, sum(receipt.ids for receipt in receipts)):
-        side = "validation" if not held_out else "training"
-        problem = (
-            f"val={spec.val} leaves no ids for {side}: {sum(receipt.documents for receipt in receipts):,} documents"
-        )
-        raise DoesNotFit(str(folder), f"{problem}; pass another val, or more documents, and force=True")
+    reader = PartReader(folder, receipts, spec)
     with folder.staging_folder() as local:
         with ShardFiles(local) as files:
-            outs = [files.new("train.bin")] + ([files.new("val.bin")] if spec.val is not None else [])
-            at = 0
-            for ids in PartReader(folder, receipts, spec.dtype).read():
-                first, last = np.searchsorted(ends, [at, at + len(ids)], "right").tolist()
-                cuts = [0, *(ends[first:last] - at).tolist(), len(ids)]
-                for number, (start, stop) in enumerate(pairwise(cuts), first):
-                    outs[number % 2].write(ids[start:stop].data)
-                at += len(ids)
+            for side in range(len(reader.sizes)):
+                out = files.new(f"{SIDES[side]}.bin")
+                for ids in reader.read(side):
+                    out.write(ids.data)
             files.new("meta.pkl").write(pickle.dumps({"vocab_size": spec.vocab_size}, 4))
             written_files = list(files.place())
         folder.publish(local, files.names)
@@ -149,33 +146,33 @@ def nanogpt_dtype(size: int) -> str:
     raise InvalidOption("to", "nanogpt", f"{allowed}: nanoGPT reads ids of 16 bits, and this tokenizer has {size:,}")
 
 
-def write_equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
-    """Writes llm.c's files, whose lengths differ by at most one id: a trainer refuses a file shorter than its batch."""
-    total = sum(receipt.ids for receipt in receipts)
-    if not total:
+def write_llmc(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+    """Writes llm.c's files; the lengths of a side differ by at most one id: a trainer refuses a file shorter than its batch."""
+    reader = PartReader(folder, receipts, spec)
+    if not sum(reader.sizes):
         raise DoesNotFit(str(folder), "there are no ids, and llm.c reads no file without ids")
-    count = max(-(-total // MOST), min(len(receipts), total))
-    sizes = [total // count + (number < total % count) for number in range(count)]
-    blocks = PartReader(folder, receipts, spec.dtype).read()
-    rest = np.empty(0, spec.dtype)
     written_files: list[WrittenFile] = []
-    for number, size in enumerate(sizes):
-        with folder.staging_folder() as local:
-            with ShardFiles(local) as files:
-                out = files.new(f"train_{number:06d}.bin")
-                head = np.zeros(256, "<i4")
-                head[:3] = (*LLMC_KINDS[spec.dtype], size)
-                out.write(head.data)
-                while size:
-                    rest = rest if len(rest) else next(blocks)
-                    out.write(rest[:size].data)
-                    size, rest = size - len(rest[:size]), rest[size:]
-                written_files += files.place()
-            folder.publish(local, files.names)
-    if next(blocks, None) is not None:
-        raise JobError(
-            str(folder), f"{PARTS}/ has more ids than the receipts; delete the receipts, and run the job again"
-        )
+    for side, total in enumerate(reader.sizes):
+        count = max(-(-total // MOST), min(1 if side else len(receipts), total))
+        blocks = reader.read(side)
+        rest = np.empty(0, spec.dtype)
+        for number in range(count):
+            size = total // count + (number < total % count)
+            with folder.staging_folder() as local:
+                with ShardFiles(local) as files:
+                    out = files.new(f"{SIDES[side]}_{number:06d}.bin")
+                    head = np.zeros(256, "<i4")
+                    head[:3] = (*LLMC_KINDS[spec.dtype], size)
+                    out.write(head.data)
+                    while size:
+                        rest = rest if len(rest) else next(blocks)
+                        out.write(rest[:size].data)
+                        size, rest = size - len(rest[:size]), rest[size:]
+                    written_files += files.place()
+                folder.publish(local, files.names)
+        if next(blocks, None) is not None:
+            problem = f"{PARTS}/ has more ids than the receipts; delete the receipts, and run the job again"
+            raise JobError(str(folder), problem)
     return written_files
 
 
@@ -184,7 +181,7 @@ NANOGPT = SinkRow(
     "nanoGPT's train.bin, val.bin and meta.pkl",
     ("uint16",),
     nanogpt_dtype,
-    SplitSink,
+    PartSink,
     finish=write_nanogpt,
     parts=PARTS,
     splits=True,
@@ -195,6 +192,7 @@ LLMC = SinkRow(
     ("uint16", "uint32"),
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     PartSink,
-    finish=write_equal_files,
+    finish=write_llmc,
     parts=PARTS,
+    splits=True,
 )

@@ -1,4 +1,4 @@
-"""`--to nanogpt` with a share for validation: the files as nanoGPT's train.py reads them."""
+"""A share of the documents for validation: the files as the programs of nanoGPT and llm.c read them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def write_rows(path: Path) -> Path:
 def tokenized(folder: Path, name: str, **options: Any) -> Path:
     rows = write_rows(folder / "rows.jsonl")
     run = {key: options.pop(key) for key in ("workers", "threads") if key in options}
-    toksmith.corpus.plan(TOK, rows, folder / name, to="nanogpt", append="<|end|>", **options).run(progress=False, **run)
+    toksmith.corpus.plan(TOK, rows, folder / name, **{"to": "nanogpt", "append": "<|end|>", **options}).run(
+        progress=False, **run
+    )
     return folder / name
 
 
@@ -57,6 +59,26 @@ def test_the_split_depends_on_the_documents_only(options: dict[str, Any], tmp_pa
     other = tokenized(tmp_path, "other", val=0.3, **options)
     for name in ("train.bin", "val.bin", "meta.pkl"):
         assert (one / name).read_bytes() == (other / name).read_bytes()
+
+
+def llmc_ids(paths: list[Path]) -> list[int]:
+    """As llm.c's data loader: it checks the head, and that the file is as long as the head says."""
+    found: list[int] = []
+    for path in paths:
+        head = np.fromfile(path, "<i4", 256)
+        assert head[:2].tolist() == [20240520, 1] and path.stat().st_size == 1024 + 2 * head[2]
+        found += np.fromfile(path, "<u2", offset=1024).tolist()
+    return found
+
+
+def test_llmc_has_the_same_documents_on_each_side(tmp_path: Path) -> None:
+    nanogpt = tokenized(tmp_path, "nanogpt", val=0.2)
+    llmc = tokenized(tmp_path, "llmc", to="llmc", val=0.2, shard_size=2000)
+    trains = sorted(llmc.glob("train_*.bin"))
+    assert len(trains) > 1 and max(path.stat().st_size for path in trains) - trains[-1].stat().st_size <= 2
+    assert llmc_ids(trains) == ids_of(nanogpt / "train.bin")
+    assert llmc_ids([llmc / "val_000000.bin"]) == ids_of(nanogpt / "val.bin")
+    assert toksmith.corpus.verify(llmc, source=True).ok
 
 
 def test_a_long_document_that_is_added_in_parts_is_held_out_whole(tmp_path: Path) -> None:
@@ -96,7 +118,7 @@ def test_a_share_out_of_range_is_refused(options: dict[str, Any], match: str, tm
 
 def test_a_share_is_refused_for_formats_without_validation(tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "rows.jsonl")
-    with pytest.raises(toksmith.errors.InvalidOption, match="None, or to='nanogpt'"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="None, or to='nanogpt' or to='llmc'"):
         toksmith.corpus.plan(TOK, rows, tmp_path / "out", to="npy", val=0.1)
 
 
