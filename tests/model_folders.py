@@ -49,7 +49,7 @@ LAYOUTS = {
             "cls.predictions.bias": (V,),
             "cls.predictions.decoder.bias": (V,),
         },
-        {},
+        {"tie_word_embeddings": True},
     ),
     "bart": Layout(
         {
@@ -60,6 +60,18 @@ LAYOUTS = {
             "lm_head.weight": (V, WIDTH),
         },
         {"decoder_start_token_id": IDS["eos_token_id"]},
+    ),
+    "deepseek": Layout(
+        {
+            "lm_head.weight": (V, WIDTH),
+            "model.layers.1.embed_tokens.weight": (V, WIDTH),
+            "model.layers.1.eh_proj.weight": (WIDTH, 2 * WIDTH),
+            "model.layers.1.shared_head.head.weight": (V, WIDTH),
+            "model.layers.1.shared_head.norm.weight": (WIDTH,),
+            "model.embed_tokens.weight": (V, WIDTH),
+            **INNER,
+        },
+        {"tie_word_embeddings": False},
     ),
     "pictures": Layout(
         {"model.language_model.embed_tokens.weight": (V, WIDTH), **INNER, "lm_head.weight": (V, WIDTH)},

@@ -95,3 +95,10 @@ def test_a_donor_that_shares_nothing_or_is_another_model_s_is_refused(tmp_path: 
     with pytest.raises(toksmith.errors.InvalidOption, match="these share none"):
         toksmith.graft(old, EXTENDED, tmp_path / "new", donor=other, donor_tokenizer=words)
     assert drawn(LAYOUTS["llama"], 3).keys() >= {*ROWS} and not (tmp_path / "new").exists()
+
+
+def test_a_tied_donor_gives_no_rows_of_multi_token_prediction(tmp_path: Path) -> None:
+    tensors = drawn(LAYOUTS["deepseek"], SIZE)
+    del tensors["lm_head.weight"]
+    tied = _donor.open_donor(checkpoint(tmp_path / "donor", "deepseek", tensors=tensors), None)
+    assert tied.output.name == tied.input.name == "model.embed_tokens.weight"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,8 +177,22 @@ def test_extended_and_pruned_again_is_the_old_checkpoint(old: Model, row: Row) -
     new = grafted(old, row, EXTENDED)
     back = old.place.parent / "back"
     toksmith.graft(new.place, toksmith.prune(EXTENDED, EXTENDED.vocab_size - SIZE)[0], back, progress=False)
-    assert content(back) | {"tokenizer.json": b""} == content(old.place) | {"tokenizer.json": b""}
+    was, now = (content(place) | {"config.json": b"", "tokenizer.json": b""} for place in (old.place, back))
+    assert was == now
+    configs = [json.loads((place / "config.json").read_text(encoding="utf-8")) for place in (old.place, back)]
+    assert configs[0] in (configs[1], {key: configs[1][key] for key in configs[1] if key != "tie_word_embeddings"})
     assert toksmith.load(back / "tokenizer.json") == TOK
+
+
+@pytest.mark.parametrize("row", [ROWS["Qwen2, tied"]], ids=["Qwen2"])
+@pytest.mark.parametrize("flag", [{}, {"tie_word_embeddings": False}])
+def test_a_model_without_a_head_gets_no_random_head(old: Model, row: Row, flag: dict[str, bool]) -> None:
+    config = json.loads((old.place / "config.json").read_text(encoding="utf-8"))
+    config.pop("tie_word_embeddings", None)
+    (old.place / "config.json").write_text(json.dumps(config | flag), encoding="utf-8")
+    new = grafted(old, row, EXTENDED)
+    assert np.array_equal(new.rows("input"), new.rows("output"))
+    assert np.array_equal(new.rows("input")[:SIZE], old.rows("input"))
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ SHARDS: dict[str, tuple[Damage, str]] = {
     "index of a list": (edited(INDEX, lambda found: [found]), "is not an index of safetensors files"),
     "index elsewhere": (
         edited(INDEX, lambda found: found["weight_map"].update({"x": "../x.safetensors"})),
-        "which is not directly in the folder",
+        "which is not in the folder",
     ),
     "index of more": (
         edited(INDEX, lambda found: found["weight_map"].update({"x": "model-00001-of-00002.safetensors"})),
@@ -244,6 +244,15 @@ def test_a_donor_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     tensors[ROWS[1]][98, 3] = np.nan
     donor = checkpoint(tmp_path / "donor", tensors=tensors)
     assert "row 98 ('b') holds NaN or infinity" in refused(old, donor=donor)
+
+
+def test_an_adapter_beside_its_model_is_refused(tmp_path: Path) -> None:
+    """transformers would load both: it finds `adapter_config.json`, and then expects the adapter's weights."""
+    old = checkpoint(tmp_path / "old")
+    write_json(old / "adapter_config.json", {"peft_type": "LORA"})
+    (old / "adapter_model.safetensors").write_bytes(b"x")
+    said = refused(old)
+    assert "adapter_config.json: is the file of an adapter" in said and "merge_and_unload()" in said
 
 
 def test_a_tokenizer_of_another_checkpoint_is_refused(tmp_path: Path) -> None:

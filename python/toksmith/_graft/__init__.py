@@ -75,7 +75,7 @@ def graft(
             both models have; tokens that the donor lacks follow `init`.
         donor_tokenizer: The donor's tokenizer; None for the one in its folder.
         pad_to: The multiple that the number of rows is padded to; None for the
-            checkpoint's.
+            checkpoint's, or 64 if its sizes show none.
         tensors: The roles of tensors with unknown names, by name or pattern:
             "input", "output", "bias", or "other", which is copied.
         tokens: The new tokenizer's tokens with a role in the settings:
@@ -146,12 +146,12 @@ def write_all(plan: GraftPlan, place: str, *, link: bool, tick: Tick) -> None:
     with NewFiles(place) as files:
         for shard in plan.folder.shards:
             if new_tensors.keys() & shard.tensors.keys():
-                write_shard(shard, new_tensors, files, tick)
+                write_shard(shard, plan.folder.name_of(shard.path), new_tensors, files, tick)
             else:
-                copy_file(shard.path, files, link=link, tick=tick)
+                copy_file(shard.path, plan.folder.name_of(shard.path), files, link=link, tick=tick)
         settings = [name for name in (CONFIG, GENERATION) if plan.folder.has(name) and name not in plan.files]
         for name in (*plan.folder.copied, *settings):
-            copy_file(plan.folder.place / name, files, link=False, tick=lambda size: None)
+            copy_file(plan.folder.place / name, name, files, link=False, tick=lambda size: None)
         for name, data in plan.files.items():
             with files.add(name) as file:
                 file.write(data)
@@ -181,7 +181,7 @@ def make_report(
     new_specials = any(origins.new[row.id].special and row.id not in origins.kept for row in specials)
     cases = ((EXACT, True), (LOST, bool(origins.dropped)), (GUESSED, new > 0), (SPECIAL, new_specials))
     changed_files = [
-        shard.path.name
+        plan.folder.name_of(shard.path)
         for shard in plan.folder.shards
         if {each.tensor.name for each in plan.tensors} & shard.tensors.keys()
     ]
@@ -200,7 +200,7 @@ def make_report(
         tensors=tuple(
             GraftedTensor(
                 each.tensor.name,
-                each.tensor.path.name,
+                plan.folder.name_of(each.tensor.path),
                 each.role,
                 each.tensor.dtype,
                 each.tensor.shape,

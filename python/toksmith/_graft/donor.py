@@ -18,6 +18,7 @@ from .._tokenizer.tokenizer import Tokenizer
 from ..errors import InvalidOption
 from .model_folder import open_folder
 from .rows import mean_of_rows
+from .tensor_names import predicts_further
 from .tokenizer_files import own_tokenizer
 from .tokens import Origins, TokenKey, token_keys
 from .vocab_tensors import check_size, vocab_tensors
@@ -69,7 +70,7 @@ def open_donor(place: str | os.PathLike[str], tok: Tokenizer | None) -> Donor:
     keys = token_keys(tokenizer)
     for each in matrices:
         mean_of_rows(each.matrix, keys)  # raises for NaN
-    heads = [each.matrix for each in matrices if each.role == "output"]
+    heads = [each.matrix for each in matrices if each.role == "output" and not predicts_further(each.tensor.name)]
     return Donor(keys, matrices[0].matrix, (heads or [matrices[0].matrix])[0])
 
 

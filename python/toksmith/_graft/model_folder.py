@@ -20,17 +20,19 @@ from .weights import INDEX, WHOLE, Header, Tensor, check_whole, read_header, rea
 
 __all__ = ["CONFIG", "GENERATION", "ModelFolder", "open_folder", "read_json_file"]
 
-CONFIG, GENERATION = "config.json", "generation_config.json"
+CONFIG, GENERATION, MODULES = "config.json", "generation_config.json", "modules.json"
 MOST_JSON = 1 << 26
 # Weights of other libraries, and training states: they would contradict the new matrices.
 OTHER_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.npz")
-# Settings of such weights: transformers would look for the adapter, and other programs for Meta's or Mistral's files.
-OTHER_SETTINGS = ("adapter_*", "params.json", "*.index.json")
 # Files of tokenizers, which the new tokenizer replaces.
 OF_TOKENIZERS = (
     *("tokenizer.json", "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "encoder.json", "vocab.bpe"),
     *("*.model", "*.tiktoken", "tekken.json", "*.toksmith", "*.spm"),
 )
+# transformers loads the adapter that this file names, and a folder with it needs the adapter's weights.
+ADAPTER = "adapter_config.json"
+# Settings of other libraries' weights, which are left out with them.
+OTHER_SETTINGS = ("*.index.json", "params.json")
 REWRITTEN = (CONFIG, GENERATION, "tokenizer_config.json", "special_tokens_map.json", INDEX)
 ADVICE = "convert them with from_pretrained(FOLDER) and save_pretrained(NEW) of transformers, then graft NEW"
 OTHER_KINDS = (
@@ -59,6 +61,10 @@ class ModelFolder:
         for shard in self.shards:
             yield from shard.tensors.values()
 
+    def name_of(self, path: Path) -> str:
+        """The name of a file in the folder, with `/` after each folder."""
+        return path.relative_to(self.place).as_posix()
+
     def has(self, name: str) -> bool:
         return (self.place / name).is_file()
 
@@ -75,6 +81,12 @@ def open_folder(place: str | os.PathLike[str]) -> ModelFolder:
         )
         raise FormatError(folder, None, f"cannot be read: {problem}") from None
     shards = tuple(read_shards(folder, names))
+    if ADAPTER in names:
+        problem = (
+            "is the file of an adapter (LoRA) beside its model; from_pretrained would load both. Merge the adapter into the "
+            "model (merge_and_unload() of peft), or graft a copy of the folder without this file"
+        )
+        raise FormatError(folder / ADAPTER, None, problem)
     for shard in shards:
         check_whole(shard)
     refuse_repeats(shards)
@@ -82,7 +94,9 @@ def open_folder(place: str | os.PathLike[str]) -> ModelFolder:
     plain = [name for name in names if (folder / name).is_file() and name not in shard_names | {*REWRITTEN}]
     stale = [name for name in plain if matches_any(name, OF_TOKENIZERS)]
     other = [name for name in plain if matches_any(name, (*OTHER_WEIGHTS, *OTHER_SETTINGS)) and name not in stale]
-    folders = [f"{name}/" for name in names if (folder / name).is_dir()]
+    folders = {f"{name}/" for name in names if (folder / name).is_dir()}
+    with_shards = {f"{shard.path.relative_to(folder).parts[0]}/" for shard in shards}
+    modules = {*files_of_modules(folder)}
     index = read_json_file(folder / INDEX) if (folder / WHOLE).name not in shard_names else None
     config = read_json_file(folder / CONFIG)
     if config is None:
@@ -94,9 +108,9 @@ def open_folder(place: str | os.PathLike[str]) -> ModelFolder:
         index,
         config,
         read_json_file(folder / GENERATION),
-        tuple(name for name in plain if name not in {*stale, *other}),
+        (*(name for name in plain if name not in {*stale, *other}), *sorted(modules)),
         tuple(stale),
-        (*other, *folders),
+        (*other, *sorted(folders - with_shards - {f"{name.partition('/')[0]}/" for name in modules})),
     )
 
 
@@ -109,11 +123,8 @@ def read_shards(folder: Path, names: list[str]) -> Iterator[Header]:
     if file_of is None:
         raise FormatError(folder, None, explain_missing(names))
     for path in sorted({*file_of.values()}):
-        if path.parent != folder or path.name in ("", ".", ".."):
-            problem = (
-                f"names {str(path)!r}, which is not directly in the folder; move the file up, and correct the index"
-            )
-            raise FormatError(folder / INDEX, "weight_map", problem)
+        if not is_inside(path, folder):
+            raise FormatError(folder / INDEX, "weight_map", f"names {str(path)!r}, which is not in the folder")
         if not path.is_file():
             problem = f"lists {path.name}, which is not in the folder; download it, the checkpoint is not whole"
             raise FormatError(folder / INDEX, "weight_map", problem)
@@ -124,12 +135,23 @@ def read_shards(folder: Path, names: list[str]) -> Iterator[Header]:
         yield shard
 
 
-def explain_missing(names: list[str]) -> str:
-    """The error for a folder without safetensors files: its content, and the remedy."""
-    for pattern, problem in OTHER_KINDS:
-        if fnmatch.filter(names, pattern):
-            return problem
-    return f"holds no {WHOLE} and no {INDEX}; expected the folder that save_pretrained wrote"
+def is_inside(path: Path, folder: Path) -> bool:
+    depth = len(folder.parts)
+    return path.parts[:depth] == folder.parts and path != folder and ".." not in path.parts[depth:]
+
+
+def files_of_modules(folder: Path) -> Iterator[str]:
+    """The files of the layers that sentence-transformers adds to the model: `modules.json` names their folders."""
+    modules = read_json_value(folder / MODULES)
+    for each in modules if isinstance(modules, list) else ():
+        place = each.get("path") if isinstance(each, dict) else None
+        inner = folder / str(place or "")
+        if inner == folder:
+            continue
+        if not is_inside(inner, folder) or not inner.is_dir():
+            problem = f"names the folder {str(place)!r}, which is not there; download it, the checkpoint is not whole"
+            raise FormatError(folder / MODULES, None, problem)
+        yield from (path.relative_to(folder).as_posix() for path in inner.rglob("*") if path.is_file())
 
 
 def refuse_missing_code(folder: Path, config: Mapping[str, Any]) -> None:
@@ -141,6 +163,14 @@ def refuse_missing_code(folder: Path, config: Mapping[str, Any]) -> None:
             if module.strip("./\\") and not (folder / module).is_file():
                 problem = f"names {module}, which is not in the folder; download it, the checkpoint is not whole"
                 raise FormatError(folder / CONFIG, "auto_map", problem)
+
+
+def explain_missing(names: list[str]) -> str:
+    """The error for a folder without safetensors files: its content, and the remedy."""
+    for pattern, problem in OTHER_KINDS:
+        if fnmatch.filter(names, pattern):
+            return problem
+    return f"holds no {WHOLE} and no {INDEX}; expected the folder that save_pretrained wrote"
 
 
 def refuse_repeats(shards: tuple[Header, ...]) -> None:
@@ -158,14 +188,19 @@ def matches_any(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def read_json_file(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a file; None without the file. Settings of transformers can contain Infinity."""
+    """The JSON object in a file; None without the file."""
+    value: dict[str, Any] | None = read_json_value(path)
+    if isinstance(value, dict) or not path.is_file():
+        return value
+    raise FormatError(path, None, f"expected a JSON object, not {type(value).__name__}")
+
+
+def read_json_value(path: Path) -> Any:
+    """The JSON value in a file; None without the file. Settings of transformers can contain Infinity."""
     if not path.is_file():
         return None
     data = read_file(path, lambda ends: Room(MOST_JSON, "settings"))
     try:
-        value = json.loads(data.decode())
+        return json.loads(data.decode())
     except (ValueError, RecursionError) as problem:
         raise FormatError(path, None, f"is not JSON: {problem}") from None
-    if not isinstance(value, dict):
-        raise FormatError(path, None, f"expected a JSON object, not {type(value).__name__}")
-    return value

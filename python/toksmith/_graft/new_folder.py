@@ -64,7 +64,8 @@ class NewFolder:
 
     def place(self) -> None:
         """Flushes the folder and renames it to its final name."""
-        SYSTEM.flush_folder(self.path)
+        for folder, _, _ in os.walk(self.path, topdown=False):
+            SYSTEM.flush_folder(folder)
         with contextlib.suppress(FileNotFoundError):
             os.rmdir(self._out)  # fails unless it is empty
         SYSTEM.move(self.path, self._out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from .model_folder import CONFIG, GENERATION, ModelFolder, open_folder
 from .recipes import InitRule, Recipe, Recipes, find_id, parse_init, recipes
 from .rows import mean_of_rows, new_blocks, same_numbers
 from .settings import Rewriting, dump_settings, rewrite_settings, set_vocab_size
+from .tensor_names import predicts_further
 from .tokenizer_files import own_tokenizer, tokenizer_files
 from .tokens import Origins, find_origins
 from .vocab_tensors import VocabTensor, check_size, vocab_tensors
@@ -29,9 +31,11 @@ from .write import NewTensor
 __all__ = ["GraftPlan", "GraftRequest", "make_plan"]
 
 TIED = "tie_word_embeddings"
-# Multiples of rows, the usual one first, and the settings that name one.
+# The classes of models that compute logits of ids. Others need no head, and their flag stays.
+HEADED = re.compile(r"LM$|LMHead|(ConditionalGeneration|PreTraining)$")
+MULTIPLE_KEYS = ("pad_vocab_size_multiple", "make_vocab_size_divisible_by")
+# In the order of trial: tensor cores want 64, and smaller ones are for rows that 64 does not divide.
 MULTIPLES = (64, 128, 256, 512, 32, 16, 8)
-MULTIPLE_NAMES = ("pad_vocab_size_multiple", "make_vocab_size_divisible_by")
 MOST_PAD = 1 << 16
 
 
@@ -91,8 +95,9 @@ def make_plan(place: str | os.PathLike[str], new: Tokenizer, request: GraftReque
     old = request.old or own_tokenizer(folder, "old=")
     notes = check_size(first, old)
     source = find_origins(old, new, request.id_map)
-    before_rows = (len(first.matrix), old.vocab_size)
-    rows = (before_rows[0], count_new_rows(before_rows, new.vocab_size, request.pad_to, folder.config))
+    before = (len(first.matrix), old.vocab_size)
+    multiple = next((folder.config[key] for key in MULTIPLE_KEYS if key in folder.config), None)
+    rows = (before[0], count_new_rows(before, new.vocab_size, request.pad_to, multiple))
     role_ids = choose_tokens(request.tokens, source)
     config = set_vocab_size(folder.config, printable_path(folder.place / CONFIG), rows, first.tensor.name)
     how = Rewriting(source, rows, role_ids)
@@ -105,8 +110,8 @@ def make_plan(place: str | os.PathLike[str], new: Tokenizer, request: GraftReque
     tied, tying_notes = check_tying(tensors, settings[CONFIG])
     donor = None if request.donor is None else open_donor(request.donor, request.donor_tokenizer)
     means = {each.tensor.name: mean_of_rows(each.matrix, source.old) for each in tensors}
-    before = {CONFIG: folder.config, GENERATION: folder.generation}
-    files = {name: dump_settings(value) for name, value in settings.items() if value != before[name]}
+    settings_before = {CONFIG: folder.config, GENERATION: folder.generation}
+    files = {name: dump_settings(value) for name, value in settings.items() if value != settings_before[name]}
     if folder.index is not None:
         files[INDEX] = dump_settings(new_index(folder, tensors, rows))
     return GraftPlan(
@@ -125,24 +130,29 @@ def make_plan(place: str | os.PathLike[str], new: Tokenizer, request: GraftReque
     )
 
 
-def count_new_rows(before: tuple[int, int], size: int, pad_to: int | None, config: Mapping[str, Any]) -> int:
+def count_new_rows(before: tuple[int, int], size: int, pad_to: int | None, config_multiple: object = None) -> int:
     """The number of rows of the new matrices.
 
-    It stays the same if the new ids fit and the vocabulary did not shrink. Otherwise padded rows stay padded: to the multiple
-    that `config` names, or that leads from the old ids to the old rows, or to 64. `before` is (old rows, old ids).
+    It stays the same if the new ids fit and the vocabulary did not shrink. Otherwise padded rows stay padded: to the
+    multiple in the settings, otherwise to the least from 64 that pads the old ids to the old rows, otherwise to 64. Rows
+    that 64 does not divide follow 32, 16 or 8, or get no padding. `before` is (old rows, old ids).
     """
     rows, old_size = before
     if pad_to is not None:
         if not 1 <= pad_to <= MOST_PAD:
             raise InvalidOption("pad_to", pad_to, f"a multiple from 1 to {MOST_PAD}, such as 64 or 128")
-        return -(-size // pad_to) * pad_to
+        return pad_size(size, pad_to)
+    if rows != old_size and old_size <= size <= rows:
+        return rows
+    if type(config_multiple) is int and 1 <= config_multiple <= MOST_PAD and rows % config_multiple == 0:
+        return pad_size(size, config_multiple)
     if rows == old_size:
         return size
-    if old_size <= size <= rows:
-        return rows
-    named = [config[name] for name in MULTIPLE_NAMES if type(config.get(name)) is int and config[name] > 0]
-    fitting = [each for each in (*named, *MULTIPLES) if -(-old_size // each) * each == rows]
-    multiple = fitting[0] if fitting else MULTIPLES[0] if rows % MULTIPLES[0] == 0 else 1
+    fallback = MULTIPLES[0] if rows % MULTIPLES[0] == 0 else 1
+    return pad_size(size, next((each for each in MULTIPLES if pad_size(old_size, each) == rows), fallback))
+
+
+def pad_size(size: int, multiple: int) -> int:
     return -(-size // multiple) * multiple
 
 
@@ -161,25 +171,29 @@ def choose_tokens(tokens: Mapping[Any, Any], origins: Origins) -> dict[str, int]
 def check_tying(tensors: Sequence[VocabTensor], config: dict[str, Any]) -> tuple[bool, list[str]]:
     """Whether the checkpoint is tied, and notes for the report. Corrects a flag of `config` that contradicts the tensors."""
     first = tensors[0]
-    heads = [each for each in tensors if each.role == "output"]
-    tied = all(same_numbers(first.matrix, head.matrix) for head in heads)
-    if tied and heads:
-        return True, []  # both are stored, so the flag decides nothing
+    heads = [each for each in tensors if each.role == "output" and not predicts_further(each.tensor.name)]
     inner = config.get("text_config")
     parts = [config, *([inner] if isinstance(inner, dict) else [])]
-    wrong = (
-        [part for part in parts if part.get(TIED) is not True]
-        if tied
-        else [part for part in parts if part.get(TIED) is True]
-    )
-    for part in wrong:
-        part[TIED] = tied
-    cause = (
-        f"no output matrix is stored, so {first.tensor.name} is also the head"
-        if tied
-        else f"{heads[0].tensor.name} differs from {first.tensor.name}"
-    )
-    return tied, [f"{cause}: {TIED} is now {str(tied).lower()}"] if wrong else []
+    if not heads:
+        return True, write_tied(parts, first.tensor.name)
+    if all(same_numbers(first.matrix, head.matrix) for head in heads):
+        return True, []
+    notes = []
+    for part in parts:
+        if part.get(TIED) is True:
+            part[TIED] = False
+            notes.append(f"{heads[0].tensor.name} differs from {first.tensor.name}: {TIED} was true, and is now false")
+    return False, notes
+
+
+def write_tied(parts: Sequence[dict[str, Any]], input_name: str) -> list[str]:
+    """Writes the flag of a checkpoint without a head; without it, transformers 5 makes a head of random numbers."""
+    models = parts[0].get("architectures") or ["LM"]
+    if all(part.get(TIED) is True for part in parts) or not any(HEADED.search(str(model)) for model in models):
+        return []
+    for part in parts:
+        part[TIED] = True
+    return [f"no head is stored, so the model's is {input_name}: {TIED} was not true in {CONFIG}, and is now"]
 
 
 def new_index(folder: ModelFolder, tensors: Sequence[VocabTensor], rows: tuple[int, int]) -> dict[str, Any]:

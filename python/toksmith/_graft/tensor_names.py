@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-__all__ = ["FAMILIES", "INPUT", "OUTPUT", "Family", "Role", "role_of"]
+__all__ = ["FAMILIES", "INPUT", "OUTPUT", "Family", "Role", "predicts_further", "role_of"]
 
 Role = Literal["input", "output", "bias"]
 
@@ -76,10 +76,14 @@ FAMILIES = (
 )
 INPUT = tuple(dict.fromkeys(name for family in FAMILIES for name in family.input))
 OUTPUT = tuple(dict.fromkeys(name for family in FAMILIES for name in family.output))
-# The copies of both matrices in layers that predict several tokens (DeepSeek).
-LATER_INPUT = re.compile(r"model\.layers\.\d+\.embed_tokens\.weight")
-LATER_OUTPUT = re.compile(r"model\.layers\.\d+\.shared_head\.head\.weight")
 BIAS = tuple(dict.fromkeys(name for family in FAMILIES for name in family.bias))
+# The embeddings and the head of a layer that predicts further tokens, as in DeepSeek-V3 and GLM-4.5: copies of the model's.
+FURTHER = re.compile(r"model\.layers\.\d+\.(?:(embed_tokens)|shared_head\.head)\.weight")
+
+
+def predicts_further(name: str) -> bool:
+    """Whether a tensor belongs to multi-token prediction, so that it is not the model's input or head."""
+    return FURTHER.fullmatch(name) is not None
 
 
 def role_of(name: str) -> Role | None:
@@ -88,8 +92,6 @@ def role_of(name: str) -> Role | None:
     >>> role_of("gpt_neox.embed_in.weight"), role_of("final_logits_bias"), role_of("model.norm.weight")
     ('input', 'bias', None)
     """
-    if name in INPUT or LATER_INPUT.fullmatch(name):
-        return "input"
-    if name in OUTPUT or LATER_OUTPUT.fullmatch(name):
-        return "output"
-    return "bias" if name in BIAS else None
+    if further := FURTHER.fullmatch(name):
+        return "input" if further[1] else "output"
+    return "input" if name in INPUT else "output" if name in OUTPUT else "bias" if name in BIAS else None

@@ -76,6 +76,9 @@ def check_files(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
     for name in plan.folder.stale:
         if name not in plan.files and (place / name).exists():
             tally.differs(f"{name}: belongs to the old tokenizer")
+    for name in plan.folder.left_out:
+        if (place / name).is_file():
+            tally.differs(f"{name}: belongs to the old weights")
 
 
 def is_file_of(path: Path, data: bytes) -> bool:
@@ -84,18 +87,19 @@ def is_file_of(path: Path, data: bytes) -> bool:
 
 
 def check_tensors(plan: GraftPlan, folder: ModelFolder, tally: ProofTally) -> None:
-    new = {(tensor.path.name, tensor.name): tensor for tensor in folder.tensors()}
+    new = {(folder.name_of(tensor.path), tensor.name): tensor for tensor in folder.tensors()}
     vocab_tensors = {each.tensor.name: each for each in plan.tensors}
     for old in plan.folder.tensors():
-        tensor = new.pop((old.path.name, old.name), None)
+        file_name = plan.folder.name_of(old.path)
+        tensor = new.pop((file_name, old.name), None)
         if tensor is None:
-            tally.differs(f"{old.path.name}: {old.name} is missing")
+            tally.differs(f"{file_name}: {old.name} is missing")
         elif old.name in vocab_tensors:
             check_rows(plan, vocab_tensors[old.name], tensor, tally)
         elif (old.dtype, old.shape) != (tensor.dtype, tensor.shape) or sha256_of(old.path, old) != sha256_of(
             tensor.path, tensor
         ):
-            tally.differs(f"{old.path.name}: {old.name} differs from the checkpoint's")
+            tally.differs(f"{file_name}: {old.name} differs from the checkpoint's")
         else:
             tally.untouched += 1
     for file, name in new:

@@ -17,7 +17,7 @@ from .._base.wording import number_of
 from .._tokenizer.tokenizer import Tokenizer
 from ..errors import FormatError, InvalidOption
 from .model_folder import ModelFolder
-from .tensor_names import FAMILIES, Role, role_of
+from .tensor_names import FAMILIES, Role, predicts_further, role_of
 from .weights import TYPES, Matrix, Tensor
 
 __all__ = ["ROLES", "VocabTensor", "check_size", "in_other_file", "vocab_tensors"]
@@ -53,7 +53,7 @@ def vocab_tensors(folder: ModelFolder, patterns: Mapping[str, str]) -> list[Voca
     """The tensors that follow the vocabulary, the input matrix first; `patterns`: roles by name or pattern of names."""
     roles = find_roles(folder, patterns)
     with_role = [tensor for tensor in folder.tensors() if roles.get(tensor.name) not in (None, OTHER)]
-    inputs = [tensor for tensor in with_role if roles[tensor.name] == "input"]
+    inputs = [each for each in with_role if roles[each.name] == "input" and not predicts_further(each.name)]
     refuse_quantised(folder, [tensor.name for tensor in with_role])
     if not inputs:
         names = ", ".join(sorted(tensor.name for tensor in folder.tensors() if len(tensor.shape) == 2)[:6])
@@ -65,7 +65,9 @@ def vocab_tensors(folder: ModelFolder, patterns: Mapping[str, str]) -> list[Voca
     rows = inputs[0].shape[0] if inputs[0].shape else 0
     results = [VocabTensor(tensor, as_matrix(tensor, roles[tensor.name], inputs[0])) for tensor in with_role]
     refuse_unknown(folder, roles, rows, inputs[0].name)
-    return sorted(results, key=lambda each: (each.role != "input", each.role != "output"))
+    return sorted(
+        results, key=lambda each: (each.role != "input", each.role != "output", predicts_further(each.tensor.name))
+    )
 
 
 def find_roles(folder: ModelFolder, patterns: Mapping[str, str]) -> dict[str, str]:

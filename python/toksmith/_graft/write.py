@@ -69,7 +69,11 @@ class NewFiles:
         self._flushes.append((path, self._flushing.submit(flush_and_close, file)))
 
     def path(self, name: str) -> str:
-        return os.path.join(self._place, name)
+        """The path of a new file, whose folder then exists."""
+        path = os.path.join(self._place, name)
+        with wrap_write_errors(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._flushing.shutdown()
@@ -84,11 +88,11 @@ def flush_and_close(file: BinaryIO) -> None:
         SYSTEM.flush(file.fileno())
 
 
-def write_shard(shard: Header, new: Mapping[str, NewTensor], files: NewFiles, tick: Tick) -> None:
+def write_shard(shard: Header, file_name: str, new: Mapping[str, NewTensor], files: NewFiles, tick: Tick) -> None:
     sizes = {name: new[name].size if name in new else len(tensor) for name, tensor in shard.tensors.items()}
     ordered = sorted(shard.tensors.values(), key=lambda each: (each.begin, each.end))
     text = header_text(shard, ordered, sizes, new)
-    with files.add(shard.path.name) as out, open(shard.path, "rb") as source:
+    with files.add(file_name) as out, open(shard.path, "rb") as source:
         out.write(len(text).to_bytes(8, "little"))
         out.write(text)
         for tensor in ordered:
@@ -128,9 +132,9 @@ def copy_range(source: BinaryIO, out: BinaryIO, tensor: Tensor, tick: Tick) -> N
         tick(len(part))
 
 
-def copy_file(source: Path, files: NewFiles, *, link: bool, tick: Tick) -> None:
+def copy_file(source: Path, name: str, files: NewFiles, *, link: bool, tick: Tick) -> None:
     """Copies a file, or creates a hard link to it."""
-    size, path = source.stat().st_size, files.path(source.name)
+    size, path = source.stat().st_size, files.path(name)
     if link:
         try:
             Path(path).hardlink_to(os.path.realpath(source))
@@ -138,6 +142,6 @@ def copy_file(source: Path, files: NewFiles, *, link: bool, tick: Tick) -> None:
             message = f"cannot be linked: {describe_error(problem, path)}; links need one disk. Copy instead, without link=True"
             raise FormatError(path, None, message) from problem
     else:
-        with files.add(source.name) as new, open(source, "rb") as old:
+        with files.add(name) as new, open(source, "rb") as old:
             shutil.copyfileobj(old, new, BLOCK_BYTES)
     tick(size)
