@@ -360,8 +360,29 @@ def test_the_table_of_models_is_tiktokens() -> None:
 def test_a_tokenizer_of_another_kind_is_refused() -> None:
     import toksmith
 
-    with pytest.raises(ValueError, match="not a table of ranks"):
-        own.Encoding.of("x", toksmith.train("low lower", merges=2))
+    with pytest.raises(ValueError, match="not a byte-level BPE with one split pattern"):
+        own.Encoding.of("x", toksmith.train("low lower", 20, kind="wordpiece"))
+
+
+def test_a_trained_tokenizer_becomes_an_encoding_that_pickles() -> None:
+    """As nanochat reads its tokenizer: a pickled `Encoding`, whose calls it makes by these names."""
+    import tiktoken
+
+    import toksmith
+
+    text = "low lower lowest slow slower, 1,234 안녕 " * 20
+    special = ["<|bos|>", "<|user_start|>"]
+    tok = toksmith.train(text, merges=30, special_tokens=special)
+    enc = pickle.loads(pickle.dumps(own.Encoding.of("own", tok)))
+    real = tiktoken.Encoding(
+        "own", pat_str=enc._pat_str, mergeable_ranks=enc._mergeable_ranks, special_tokens=tok.special_tokens
+    )
+    texts = [text, "", "lowlow <|bos|> slowest"]
+    for each in (enc, real):
+        assert each.encode_ordinary_batch(texts, num_threads=2) == [tok.encode(one, special="text") for one in texts]
+        assert each.n_vocab == tok.vocab_size and each.special_tokens_set == {*special}
+        assert each.encode_single_token("<|bos|>") == tok.special_tokens["<|bos|>"]
+        assert each.decode(tok.encode(text)) == text
 
 
 @pytest.mark.parametrize("rank", [-1, 1 << 32, 1 << 64])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ import regex
 
 from ..._base.arguments import check_int, check_items, check_texts
 from ..._base.threads import thread_count
+from ..._formats.tiktoken import to_ranks
 from ..._model.model import AddedToken, Model, TokenTable, regex_split
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import InvalidOption, ToksmithError
@@ -87,24 +89,21 @@ class Encoding:
 
     @classmethod
     def of(cls, name: str, tok: Tokenizer) -> Encoding:
-        """The encoding of a tokenizer of ranks with one regex: tokens merge by
-        their bytes, whole pieces are found.
+        """The encoding of a byte-level BPE with one regex, such as
+        `toksmith.train` makes.
 
         Raises:
-            ValueError: The tokenizer is of another kind, so that the ids of
-                tiktoken would differ.
+            ValueError: tiktoken cannot hold the tokenizer; its ids would differ.
         """
         model = tok.model
-        plain = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "byte", "bytes", True)
-        if (
-            not plain
-            or len(model.splitters) != 1
-            or model.normalizers
-            or not all(t.special for t in model.added_tokens)
-        ):
+        plain = (model.kind, model.unit, len(model.splitters), model.normalizers) == ("bpe", "byte", 1, ())
+        if not plain or not all(token.special for token in model.added_tokens):
             raise ValueError(
-                f"{tok!r} is not a table of ranks with one split pattern; save it as .tiktoken, or use it directly"
+                f"{tok!r} is not a byte-level BPE with one split pattern; tiktoken cannot hold it, so use it directly"
             )
+        ranked = to_ranks(model)
+        if ranked is not model:
+            tok = Tokenizer(replace(ranked, added_tokens=model.added_tokens))
         encoding = cls.__new__(cls)
         encoding.name = name
         encoding._own(tok)
