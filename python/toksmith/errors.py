@@ -249,17 +249,19 @@ class UnknownName(ToksmithError, LookupError):
     """A name is unknown.
 
     Attributes: `kind` of thing, `name` as given, `matches` probable names.
-        The message lists at most five.
+        The message lists at most five. `advice`: what to do instead, if known.
     """
 
-    def __init__(self, kind: str, name: str, matches: Iterable[str] = ()) -> None:
+    def __init__(self, kind: str, name: str, matches: Iterable[str] = (), advice: str = "") -> None:
         self.matches = tuple(matches)
-        super().__init__(kind, name, self.matches)
-        self.kind, self.name = kind, name
+        super().__init__(kind, name, self.matches, advice)
+        self.kind, self.name, self.advice = kind, name, advice
 
     def __str__(self) -> str:
         names, listing = [*self.matches], LISTED.get(self.kind)
-        if names and set(names) <= set(close_names(self.name, names)):
+        if self.advice:
+            hint = f"; {self.advice}"
+        elif names and set(names) <= set(close_names(self.name, names)):
             hint = f"; did you mean {' or '.join(map(quote_value, names[:MOST_CHOICES]))}?"
         elif names:
             verb = "the known one is" if len(names) == 1 else "the known ones are"

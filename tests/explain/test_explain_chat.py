@@ -114,7 +114,7 @@ def test_a_template_may_refuse_a_longer_conversation() -> None:
 def test_markers_that_are_not_tokens_are_named() -> None:
     plain = toksmith.train("low lower", 260)
     found = explain.chat(plain, TALK, template="llama3")
-    assert found.unknown == ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
+    assert found.unknown == ("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
     assert explain.chat(plain, [{"role": "user", "content": "<|im_end|>"}], template="plain").unknown == ()
     assert "ordinary text" in str(found)
 

@@ -6,6 +6,7 @@
 import hashlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from command_line import process, refused
 
 import toksmith
 from toksmith._sources.encodings import encoding_of
@@ -44,6 +46,9 @@ class Hub:
     code: str = ""  # of the error, in the header that the hub sends
     asked: list[str] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
+    files_status: int = 200
+    silent: bool = False  # until the end of the test
+    ends: threading.Event = field(default_factory=threading.Event)
 
     def answer(self, path: str) -> tuple[int, bytes, dict[str, str]]:
         """Status, body and headers."""
@@ -61,6 +66,8 @@ class Hub:
             return 200, json.dumps(about).encode(), {"Content-Type": "application/json"}
         if (name := "/".join(parts[4:])) not in self.files:
             return 404, b"", {"X-Error-Code": "EntryNotFound"}
+        if self.files_status != 200:
+            return self.files_status, b"", {}
         body = self.files[name]
         return 200, body, {"X-Repo-Commit": COMMIT, "ETag": f'"{hashlib.sha1(body).hexdigest()}"'}
 
@@ -74,7 +81,11 @@ def hub() -> Iterator[Hub]:
             path = unquote(urlsplit(self.path).path)
             found.asked.append(f"{self.command} {path}")
             found.tokens.add(self.headers.get("Authorization", ""))
+            if found.silent:
+                found.ends.wait()
+                return
             status, body, headers = found.answer(path)
+            headers |= {"X-HF-Warning": "topic; a line of another program"}
             self.send_response(status)
             for name, value in (headers | {"Content-Length": str(len(body))}).items():
                 self.send_header(name, value)
@@ -92,6 +103,7 @@ def hub() -> Iterator[Hub]:
     thread = threading.Thread(target=http.serve_forever, args=(0.01,))
     thread.start()
     yield found
+    found.ends.set()
     http.shutdown()
     thread.join()
     http.server_close()
@@ -187,12 +199,53 @@ def test_a_refusal_has_its_reason(status: int, code: str, expected: str, hub: Hu
     assert said["said"].startswith(f"http://127.0.0.1:{hub.port}/org/name: ")
 
 
+def count_in_shell(hub: Hub, home: Path, **more: str) -> subprocess.CompletedProcess[bytes]:
+    about = {"HF_ENDPOINT": f"http://127.0.0.1:{hub.port}", "HF_HOME": str(home), "HF_HUB_OFFLINE": "0", **more}
+    return process("count", "-t", "org/name", stdin=b"low", **about)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503])
+def test_a_failed_request_is_not_repeated_and_prints_one_line(status: int, hub: Hub, tmp_path: Path) -> None:
+    hub.status = status
+    refused(count_in_shell(hub, tmp_path), "/org/name: ")
+    assert [path for path in hub.asked if "name" in path] == ["GET /api/models/org/name"]
+
+
+@pytest.mark.slow
+def test_a_failed_file_is_not_asked_for_again(hub: Hub, tmp_path: Path) -> None:
+    hub.files, hub.files_status = {"tokenizer.json": b"{}"}, 500
+    refused(count_in_shell(hub, tmp_path), "the server answered 500")
+    assert [path for path in hub.asked if "tokenizer" in path] == ["HEAD /org/name/resolve/main/tokenizer.json"]
+
+
+@pytest.mark.slow
+def test_a_server_that_never_answers_prints_one_line(hub: Hub, tmp_path: Path) -> None:
+    hub.silent = True
+    refused(count_in_shell(hub, tmp_path, HF_HUB_ETAG_TIMEOUT="1"), "Timeout")
+    assert len([path for path in hub.asked if "name" in path]) <= 1
+
+
+@pytest.mark.slow
+def test_a_closed_port_prints_one_line(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        refused(count_in_shell(Hub(port=closed.getsockname()[1]), tmp_path), "the download failed (ConnectError)")
+
+
+@pytest.mark.slow
+def test_a_download_prints_no_line_of_the_library(hub: Hub, tmp_path: Path) -> None:
+    hub.files = {"tokenizer.json": bytes_of(tmp_path, "tokenizer_json")}
+    ran = count_in_shell(hub, tmp_path / "home")
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
 def test_an_unreachable_server_is_a_download_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*arguments: object, **options: object) -> list[str]:
         raise ConnectionError(f"https://user:{SECRET}@example.org")
 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("huggingface_hub.HfApi.list_repo_files", away)
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", away)
     with pytest.raises(DownloadError, match=r"the download failed \(ConnectionError\)") as caught:
         toksmith.load("org/name")
     assert SECRET not in str(caught.value)

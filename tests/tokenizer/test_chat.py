@@ -18,7 +18,7 @@ from processors import processor_s
 
 import toksmith
 from toksmith._tokenizer.chat.marked import TEMPLATE, UNKNOWN, Marked, Origin, concat, mark_text
-from toksmith.errors import FormatError, InvalidOption
+from toksmith.errors import FormatError, InvalidOption, UnknownName
 from toksmith.types import AddedToken
 
 CORPUS = "the user said low and lower, and the assistant said: [1, 2] {} é 日本 👍\n\n" * 20
@@ -425,6 +425,25 @@ def test_a_template_is_read_from_the_files_of_a_model(place: str, tmp_path: Path
     found = tok("mistral").chat(TALK, template=path)
     assert found.ids.tolist() == chat("mistral", TALK).ids.tolist()
     assert tok("mistral").token_id("<s>") == found.ids[0]
+
+
+@pytest.mark.parametrize("name", [*toksmith.explain.CHAT_TEMPLATES])
+def test_a_built_in_template_has_its_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("a file", encoding="utf-8")
+    found = tok("llama").chat(TALK, template=name)
+    assert found.ids.tolist() == list(
+        toksmith.explain.chat(tok("llama"), TALK, template=name, add_generation_prompt=False).ids
+    )
+    assert found.text == tok("llama").chat(TALK, template=toksmith.explain.CHAT_TEMPLATES[name]).text
+    for path in (Path(name), f"./{name}"):
+        assert tok("llama").chat(TALK, template=path).text == "a file"
+    with pytest.raises(UnknownName, match="the known ones are 'chatml', 'llama3', 'plain'"):
+        tok("llama").chat(TALK, template=f"{name}-2")
+
+
+def test_llama3_is_the_format_of_its_maker() -> None:
+    assert tok("llama").chat(TALK[:1], template="llama3").ids.tolist() == chat("llama", TALK[:1]).ids.tolist()
 
 
 def test_bad_input_is_named(tmp_path: Path) -> None:

@@ -10,8 +10,11 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from logging import ERROR
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from .._base.paths import SUFFIXES
@@ -57,8 +60,9 @@ def download_from_hub(repository: str, revision: str | None = None, *, download:
         )
     else:
         with translate_errors(hub, repository, revision):
-            files = hub.HfApi().list_repo_files(repository, revision=revision)
-            names = choose_files(files, repository)
+            names = choose_files(list_files(hub, repository, revision), repository)
+            for url in [hub.hf_hub_url(repository, name, revision=revision) for name in names]:
+                hub.get_hf_file_metadata(url)  # a failure is an error at once; the download below repeats it
             paths = [Path(hub.hf_hub_download(repository, name, revision=revision)) for name in names]
         if not names:
             expected = ", ".join(" and ".join(choice) for choice in CHOICES)
@@ -72,7 +76,7 @@ def download_from_hub(repository: str, revision: str | None = None, *, download:
 def import_hub(repository: str) -> Any:
     try:
         import huggingface_hub
-        from huggingface_hub import constants, errors  # noqa: F401 - makes them attributes of the module
+        from huggingface_hub import constants  # noqa: F401 - makes it an attribute of the module
     except ImportError:
         problem = "there is no such file, and a repository of the Hugging Face hub needs huggingface_hub (pip install toksmith[hub])"
         raise DownloadError(repository, "", "", problem) from None
@@ -107,10 +111,33 @@ def choose_files(names: Iterable[str], repository: str) -> list[str]:
     return []
 
 
+def list_files(hub: Any, repository: str, revision: str | None) -> list[str]:
+    """The names of the repository's files, by one request; the library's own list repeats a failed one for 24 seconds."""
+    api, seconds = hub.HfApi(), hub.constants.HF_HUB_ETAG_TIMEOUT
+    answer: Future[list[str]] = Future()  # its limit holds for names and all addresses of the server together
+
+    def ask() -> None:
+        try:
+            about = api.model_info(repository, revision=revision, timeout=seconds)
+            answer.set_result([file.rfilename for file in about.siblings or ()])
+        except Exception as error:  # noqa: BLE001 - `result` raises it
+            answer.set_exception(error)
+
+    Thread(target=ask, daemon=True).start()
+    return answer.result(seconds)
+
+
 @contextmanager
 def translate_errors(hub: Any, repository: str, revision: str | None) -> Iterator[None]:
-    """Turns the library's errors into DownloadError. Their texts can contain addresses and headers, so it quotes none."""
-    errors = hub.errors
+    """Turns the library's errors into DownloadError, and keeps its warnings from stderr.
+
+    The texts of the errors can contain addresses and headers, so it quotes none.
+    """
+    from huggingface_hub import errors
+    from huggingface_hub.utils import logging
+
+    level = logging.get_verbosity()
+    logging.set_verbosity(ERROR)
     try:
         yield
     except errors.GatedRepoError:
@@ -128,9 +155,12 @@ def translate_errors(hub: Any, repository: str, revision: str | None) -> Iterato
     except Exception as error:  # noqa: BLE001 - the errors of its network library vary with its version
         status = getattr(getattr(error, "response", None), "status_code", None)
         reason = type(error).__name__ if status is None else f"the server answered {status}"
-        problem = f"the cache of the hub holds no tokenizer of it, and the download failed ({reason})"
+        remedy = "try again later, or pass the path of its tokenizer.json"
+        problem = f"the cache of the hub holds no tokenizer of it, and the download failed ({reason}); {remedy}"
     else:
         return
+    finally:
+        logging.set_verbosity(level)
     raise download_error(hub, repository, problem) from None
 
 

@@ -66,8 +66,8 @@ def load(
             argument contradicts the file.
         ModelError: The file contains a feature that this version can load and
             save but not run. The message names it.
-        UnknownName: There is no encoding, file or model of this name, or no
-            such format or pattern.
+        UnknownName: There is no encoding, file or model of this name (for
+            `llama-3`, it says what to pass), or no such format or pattern.
         DownloadError: The file of the encoding or of the repository is not
             cached and cannot be downloaded. The message gives the reason and
             the remedy.
@@ -120,10 +120,14 @@ def resolve_path(source: str | os.PathLike[str], revision: str | None, *, downlo
     if not isinstance(source, str) or os.path.lexists(source):
         refuse_revision(revision, f"{printable_path(source)} is a path")
         return source
-    from .hub import download_from_hub, hub_name  # imported here, so that loading a file is faster
+    from .families import advice_on_model  # imported here, so that loading a file is faster
+    from .hub import download_from_hub, hub_name
 
+    is_in_folder = os.path.isdir(os.path.dirname(source))
+    if not is_in_folder and (advice := advice_on_model(source)):
+        raise UnknownName("tokenizer", source, advice=advice)
     name_parts = hub_name(source)
-    if name_parts is None or os.path.isdir(os.path.dirname(source)):
+    if name_parts is None or is_in_folder:
         raise UnknownName("encoding or file", source, close_names(source, ENCODINGS) or similar_files(source))
     repository, own_revision = name_parts
     if own_revision is not None:

@@ -366,11 +366,12 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         Args:
             messages: Each with its `role` and `content`, and other fields that
                 the template reads.
-            template: The template's source (Jinja), or a path: a folder of a
-                model, `tokenizer_config.json` or `chat_template.jinja`.
+            template: A name of `explain.CHAT_TEMPLATES` (`chatml`, `llama3`,
+                `plain`), the template's source (Jinja), or a path: a folder
+                of a model, `tokenizer_config.json` or `chat_template.jinja`.
                 The names of special tokens (`bos_token`, …) are read from
                 `tokenizer_config.json` and `special_tokens_map.json` in the
-                same folder.
+                same folder. `./chatml` and a `pathlib.Path` are paths.
             tools: Functions that the model can call, as JSON schemas.
             add_generation_prompt: Whether the text ends where the assistant
                 begins to write.
@@ -384,6 +385,7 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
             the assistant wrote it.
         Raises:
             FormatError: The template is not Jinja, or fails.
+            UnknownName: There is no template and no file of this name.
             InvalidOption: The template refuses the messages, or arguments
                 contradict each other.
             ImportError: jinja2 is not installed.

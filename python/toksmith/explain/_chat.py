@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from .._base.arguments import check_flag, check_items
 from .._base.wording import number_of
 from .._render import Block, Cell, Line, Shown, Table, TokenText, TokenView, Tone, json_of, one_line
 from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
+from .._tokenizer.chat.conversation import CHAT_TEMPLATES
 from .._tokenizer.session import common_prefix
 from .._tokenizer.tokenizer import Tokenizer
 from ..errors import FormatError, InvalidOption
@@ -31,18 +31,6 @@ __all__ = ["CHAT_TEMPLATES", "ChatMessage", "Conversation", "Injection", "chat"]
 MOST_RENDERED = 50_000_000  # characters of all beginnings of a conversation together
 BEGINNING = 60  # characters of a message in a table
 MOST_INJECTIONS = 20  # lines
-
-# Templates of three kinds, written for this project. A model's own template comes with its tokenizer.
-CHAT_TEMPLATES: Mapping[str, str] = MappingProxyType(
-    {
-        "chatml": "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}"
-        "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}",
-        "llama3": "{{ bos_token }}{% for m in messages %}{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\n\n' + m.content | trim + '<|eot_id|>' }}"
-        "{% endfor %}{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' }}{% endif %}",
-        "plain": "{% for m in messages %}{{ m.role + ': ' + m.content + eos_token + '\n' }}{% endfor %}"
-        "{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -212,16 +200,13 @@ def chat(
     Args:
         messages: Each with its `role`, its `content`, and any other key that
             the template reads.
-        template: As for `Tokenizer.chat`, or a name of
-            `explain.CHAT_TEMPLATES`.
-        tools: As for `Tokenizer.chat`.
+        template, tools: As for `Tokenizer.chat`.
         add_generation_prompt: Whether the text ends where the assistant begins
             to write; None if the last message is not the assistant's.
         appended: The messages that make the longer conversation; None for a
             user's message, after a reply of the assistant if the last message
             is not the assistant's.
-        variables: As for `Tokenizer.chat`; `bos_token` and `eos_token` are
-            empty if neither this nor the template's file gives them.
+        variables: As for `Tokenizer.chat`.
     Raises: as `Tokenizer.chat`. A template may refuse a beginning of the
         conversation, or the longer one, without an error.
     Cost: an encoding of the conversation, of the longer one, and of each
@@ -239,10 +224,6 @@ def chat(
     tok = resolve_tokenizer(tok)
     messages = check_items(messages, "messages", "mappings with role and content")
     appended = None if appended is None else check_mappings(appended, "appended")
-    if isinstance(template, str):
-        template = CHAT_TEMPLATES.get(template, template)
-    if template in CHAT_TEMPLATES.values():  # these have no file that names the special tokens
-        variables = {"bos_token": "", "eos_token": "", **(variables or {})}
     if add_generation_prompt is not None:
         check_flag(add_generation_prompt, "add_generation_prompt")
     last = role_of(messages[-1]) if messages else ""

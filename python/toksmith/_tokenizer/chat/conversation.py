@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..._base.arguments import check_items
 from ..._base.paths import read_file
-from ...errors import FormatError, InvalidOption
+from ...errors import FormatError, InvalidOption, UnknownName
 from .ids import ChatEncoding, encode_chat
 from .marked import TEMPLATE, UNKNOWN, Marked, Origin, map_texts, mark_text
 
-__all__ = ["ConversationOptions", "encode_conversation"]
+__all__ = ["CHAT_TEMPLATES", "ConversationOptions", "encode_conversation"]
 
 CONFIG, MAP, TEMPLATE_FILE = "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"
 
@@ -23,6 +25,19 @@ ROLES = {"system", "developer", "user", "assistant", "model", "tool", "function"
 
 # The names of special tokens that transformers passes to a template. Other names are trusted if a file of the model has them.
 NAMES = {f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
+
+
+# Templates of three kinds, written for this project. A model's own template comes with its tokenizer.
+CHAT_TEMPLATES: Mapping[str, str] = MappingProxyType(
+    {
+        "chatml": "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}",
+        "llama3": "{{ '<|begin_of_text|>' }}{% for m in messages %}{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\n\n' + m.content | trim + '<|eot_id|>' }}"
+        "{% endfor %}{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' }}{% endif %}",
+        "plain": "{% for m in messages %}{{ m.role + ': ' + m.content }}{{ eos_token }}{{ '\n' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}",
+    }
+)
 
 
 class ConversationOptions(NamedTuple):
@@ -134,10 +149,15 @@ def read_template(template: str | os.PathLike[str]) -> tuple[str, dict[str, str]
 
     Raises:
         FormatError: The file cannot be read, or has no template.
+        UnknownName: There is no template and no file of this name.
     """
+    if isinstance(template, str) and template in CHAT_TEMPLATES:
+        return CHAT_TEMPLATES[template], {}
     if isinstance(template, str) and ("{" in template or "\n" in template):
         return template, {}
     path = Path(template)
+    if isinstance(template, str) and re.fullmatch(r"[\w-]*", template) and not path.exists():
+        raise UnknownName("chat template or file", template, CHAT_TEMPLATES)
     folder = path if path.is_dir() else path.parent
     config = read_settings(folder / CONFIG) | read_settings(folder / MAP)
     names = {name: special_token_text(value) for name, value in config.items() if name.endswith("_token")}
