@@ -439,6 +439,44 @@ def test_decode_takes_ids_as_arguments(saved: str, tmp_path: Path, monkeypatch: 
 def test_a_text_in_place_of_a_file_gets_advice(saved: str) -> None:
     for command in ("encode", "count"):
         misused(run(command, "low lower", "-t", saved), "write --text")
+        misused(run(command, "low lower?", "-t", saved), "write --text")
+
+
+def test_quiet_prints_warnings_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"low lower lowest")
+    for merges, said in ((3, b""), (99, b"training stopped after ")):
+        command = ("train", tmp_path / "a.txt", "--merges", str(merges), "-o", tmp_path / "a.toksmith", "--quiet")
+        trained = process(*command)
+        assert (trained.returncode, trained.stdout) == (0, b"")
+        assert trained.stderr.startswith(said) and trained.stderr.count(b"\n") == bool(said)
+    shown = run("train", "--help").stdout
+    assert "Print warnings, but no progress and no summary." in " ".join(shown.split())
+
+
+def test_a_glob_that_the_shell_did_not_expand_names_its_files(saved: str, tmp_path: Path) -> None:
+    folder = tmp_path / "my data"
+    (folder / "deep").mkdir(parents=True)
+    for name in ("a[1].txt", "a1.txt", "a2.txt"):
+        (folder / name).write_bytes(b"low" * len(name))
+    (folder / "deep" / "r.jsonl").write_bytes(b'{"text": "lower low"}\n')
+    one, both = f"{folder}/a[1].txt", f"{folder}/a?.txt"
+    assert json.loads(run("count", one, both, "-t", saved, "--json").stdout)["files"] == [
+        {"file": one, "tokens": toksmith.load(saved).count("low" * 8), "bytes": 24},
+        {"file": both, "tokens": 2 * toksmith.load(saved).count("low" * 6), "bytes": 36},
+    ]
+    job = run("corpus", "tokenize", f"{folder}/*.txt", f"{folder}/**/*.jsonl", "-t", saved, "-o", tmp_path / "out")
+    assert "of 4 documents" in job.stdout, job.output
+    trained = run("train", f"{folder}/**/*.jsonl", "--merges", "1", "-o", tmp_path / "new.toksmith", "--quiet")
+    assert trained.exit_code == 0 and len(toksmith.load(tmp_path / "new.toksmith").model.merges) == 1
+    none = f"{tmp_path}/*.none"
+    for command in (
+        ["count", none, "-t", saved],
+        ["encode", none, "-t", saved],
+        ["train", none, "--merges", "1", "-o", str(tmp_path / "none.toksmith")],
+        ["corpus", "tokenize", none, "-t", saved, "-o", str(tmp_path / "none")],
+    ):
+        refused(run(*command), f"{none}: no file matches this glob; check its folder")
+    assert not (tmp_path / "none").exists() and not (tmp_path / "none.toksmith").exists()
 
 
 def lines_of_explain_text(printed: str) -> list[str]:
@@ -604,6 +642,13 @@ def test_output_is_utf8_on_any_locale(locale: dict[str, str], saved: str, tmp_pa
     ("arguments", "said"),
     [
         (["trian"], "There is no command 'trian'. Did you mean 'toksmith train'?"),
+        (["xyzzy"], "There is no command 'xyzzy'. Expected one of train, encode, "),
+        (["explain", "foo"], "There is no command 'explain foo'. Expected one of text, merges, steps, "),
+        (["explain", "tex"], "There is no command 'explain tex'. Did you mean 'toksmith explain text'?"),
+        (["corpus", "shards"], "Did you mean 'toksmith corpus show'?"),
+        (["corpus", "show-shards"], "There is no command 'corpus show-shards'. "),
+        (["corpus", "trian"], "There is no command 'corpus trian'. Did you mean 'toksmith train'?"),
+        (["list", "model"], "Did you mean 'toksmith list models'?"),
         (["encode", "x.txt"], "TOKSMITH_TOKENIZER"),
         (["encode", "-t", "gpt2", "--frobnicate"], "No such option '--frobnicate'"),
         (["train", "--vocab-size", "many"], "'--vocab-size': 'many'"),

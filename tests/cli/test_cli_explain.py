@@ -92,7 +92,7 @@ def test_differences_compares_the_named_tokenizers(saved: str, tok: toksmith.Tok
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["explain", "lowest", "--text", "x"], "There is no command 'lowest'"),
+        (["explain", "lowest", "--text", "x"], "There is no command 'explain lowest'"),
         (["explain", "token", "--history"], "Missing argument 'ID'"),
         (["explain", "token", "97", "--text", "x"], "No such option '--text'"),
         (["explain", "text", "--history", "--text", "x"], "No such option '--history'"),

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from systems import needs
 
 import toksmith
-from toksmith.errors import InvalidOption
+from toksmith.errors import CorpusError, InvalidOption
 
 NAMES = ["corpus_final_v2.txt", "data/*.txt", "a\\b", "x.jsonl.gz", "Table.PARQUET", "/", "no/such", "*.md"]
 TEXTS = ["low", "a b/c", "see corpus.txt", "a/b\n", " x.txt", "txt", "x.text", "x" * 300 + ".txt", "a\0/b", "…"]
@@ -76,3 +77,22 @@ def test_a_file_of_utf_16_is_named(encoding: str, tmp_path: Path, caplog: pytest
     path.write_bytes(b"\xef\xbb\xbflow lower")
     toksmith.train(path, 260)
     assert not caplog.text
+
+
+@needs("posix")
+def test_a_file_with_the_name_of_a_glob_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a[1].txt", "a1.txt", "b*.txt", "b2.txt"):
+        Path(name).write_bytes(name.encode())
+    Path("in/deep").mkdir(parents=True)
+    Path("in/deep/r.jsonl").write_bytes(b'{"text": "row"}\n')
+    for glob, texts in {
+        "a[1].txt": [b"a[1].txt"],
+        "a[0-9].txt": [b"a1.txt"],
+        "b*.txt": [b"b*.txt"],
+        "b?.txt": [b"b*.txt", b"b2.txt"],
+        "in/**/*.jsonl": ["row"],
+    }.items():
+        assert [*toksmith.files(glob).documents()] == texts, glob
+    with pytest.raises(CorpusError, match=r"^none/\*\.txt: no file matches this glob"):
+        next(toksmith.files("none/*.txt").documents())

@@ -172,6 +172,41 @@ def test_files_load_in_tiktoken_with_equal_ranks(vocab_dir: Path, tmp_path: Path
     assert found == dict(zip(tok.model.tokens, tok.model.ids.tolist(), strict=True))
 
 
+@pytest.mark.slow
+def test_the_published_files_say_how_they_differ_from_the_encoding(
+    vocab_dir: Path, tok: Tokenizer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    peer: Any = pytest.importorskip("tiktoken", reason="lacks tiktoken")
+    published = toksmith.load(vocab_dir / "encoder.json")
+    (said,) = caplog.messages
+    assert said.startswith(
+        f"{vocab_dir / 'encoder.json'} has the ids of toksmith.load('gpt2') for every text; that one"
+    )
+    named = toksmith.load(
+        vocab_dir / "r50k_base.tiktoken", pattern="gpt2", special_tokens={"<|endoftext|>": 50256}
+    )  # as load("gpt2") reads it
+    ranks = dict(zip(named.model.tokens, named.model.ids.tolist(), strict=True))
+    gpt2 = peer.Encoding(
+        "gpt2",
+        pat_str=str(named.model.splitters[0]["pattern"]),
+        mergeable_ranks=ranks,
+        special_tokens={"<|endoftext|>": 50256},
+    )
+    for text in (*HARD_TEXTS.values(), Path(__file__).read_text(encoding="utf-8"), "".join(map(chr, range(0x3000)))):
+        ids = published.encode(text, special="text")
+        assert ids == named.encode(text, special="text") == gpt2.encode(text, disallowed_special=())
+    caplog.clear()
+    published.save(tmp_path / "vocab.json")
+    toksmith.load(tmp_path)  # the same content in other bytes
+    assert len(caplog.messages) == 1
+    caplog.clear()
+    (tmp_path / "own").mkdir()
+    tok.save(tmp_path / "own", format="gpt2")
+    toksmith.load(tmp_path / "own")
+    toksmith.load(vocab_dir / "encoder.json", special_tokens={"<|more|>": 50257})
+    assert caplog.messages == []
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "added_tokens": ({"added_tokens": (AddedToken("<a>", 300, lstrip=True),)}, "no flags"),
     "normalizers": ({"normalizers": (Step("nfc"),)}, "no field for it"),

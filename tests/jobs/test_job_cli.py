@@ -127,7 +127,7 @@ def test_a_difference_found_by_verify_exits_3(folder: Path) -> None:
         (["in", *HERE, "--run", "slurm"], 2, "there is no runner named 'slurm'"),
         (["in", *HERE, "--length", "5"], 2, "expected no value, or --pack as well"),
         (["in", *HERE, "--max-errors", "6"], 2, "expected no value, or --errors skip"),
-        (["none", *HERE], 1, "none: No such file or directory"),
+        (["none", *HERE], 1, "none: cannot be read: there is no such file"),
         (["-o", "in", "--finish"], 1, "there is no job.json"),
     ],
 )

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -272,22 +271,6 @@ def test_parts_are_removed_after_one_read_of_all_receipts(tmp_path: Path, monkey
     finish.remove_parts(folder_at(planned.folder), planned._plan)
     assert asked == [planned.shards]
     assert [path.name for path in (planned.folder / "parts").iterdir()] == ["00001.ids"]
-
-
-@pytest.mark.parametrize("to", ["npy", "nanogpt"])
-def test_verify_prefixes_its_temporary_folders(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned = job(tmp_path, to=to, **BIG)
-    planned.run(progress=False)
-    made: list[str] = []
-    real = tempfile.mkdtemp
-
-    def watched(*names: Any, **more: Any) -> str:
-        made.append(real(*names, **more))
-        return made[-1]
-
-    monkeypatch.setattr(tempfile, "mkdtemp", watched)
-    assert toksmith.corpus.verify(planned.folder, source=True).ok
-    assert made and all(Path(name).name.startswith("toksmith-") for name in made)
 
 
 @pytest.mark.parametrize("to", ["parquet", "npy"])

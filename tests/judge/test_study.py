@@ -301,7 +301,7 @@ def test_a_study_is_shown_in_every_medium(small: toksmith.types.Study) -> None:
 
 def test_renyi_efficiency_changes_no_advice(small: toksmith.types.Study) -> None:
     turned = [replace(row, renyi_efficiency=1 - row.renyi_efficiency) for row in small.rows]
-    assert advice_of(turned, small.scaling, small.plan, small.split) == small.advice
+    assert advice_of(turned, small.scaling, small.plan, small.split, {}) == small.advice
 
 
 # The command.
@@ -510,7 +510,72 @@ def test_an_extrapolation_is_marked_where_it_is_read(small: toksmith.types.Study
     shown = {}
     for params in (1e9, 7e9):
         laws = _scaling.scaling_rows(plan(params))
-        advice = advice_of(small.rows, laws, plan(params), small.split)
+        advice = advice_of(small.rows, laws, plan(params), small.split, {})
         shown[params] = str(replace(small, plan=plan(params), scaling=laws, advice=advice))
     assert "an extrapolation." not in shown[1e9] and "fitted here" in shown[1e9]
     assert "an extrapolation." in " ".join(shown[7e9].split()) and "extrapolation: fitted" in shown[7e9]
+
+
+# The headline and its reasons
+
+HANGUL = ["가나다", "라마바사", "하늘땅", "별이 빛나는 밤", "학교에서 집으로"]
+HEADLINES: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "ends within the sizes": ([" ".join(str(number * at % 10_007) for at in range(40)) for number in range(400)], {}),
+    "smallest is too large": ([f"low lower lowest number {n} of {n * n}" for n in range(500)], {"sizes": [600]}),
+    "smallest of several": ([f"low lower lowest number {n} of {n * n}" for n in range(500)], {"sizes": [300, 400]}),
+    "spelling": (["-".join(line.split()) for line in TEXTS], {"sizes": [290, 320, 384, 512]}),
+    "letters": ([f"{' '.join(line)}\n" for line in TEXTS], {"sizes": [280, 300, 340]}),
+    "Korean": ([f"{HANGUL[n % 5]}{HANGUL[n % 3]} {n}" for n in range(400)], {"sizes": [264, 270]}),
+    "code": (TEXTS, {"sizes": [300, 512, 1024]}),
+    "several": (TEXTS, {"sizes": [360, 512, 700], "patterns": ["gpt2", "cl100k"], "kinds": ["bpe", "unigram"]}),
+    "measured below the laws": ([f"{line} {n}" for n in range(30) for line in TEXTS], {"sizes": [270, 280]}),
+}
+
+
+@pytest.mark.parametrize("case", HEADLINES)
+def test_a_headline_never_contradicts_its_reasons(case: str) -> None:
+    texts, options = HEADLINES[case]
+    found = toksmith.study(texts, params=3e7, tokens=1e9, progress=False, **options)
+    advice, said = found.advice, " ".join(found.advice.reasons)
+    own = [row for row in found.rows if row.tokenizer == advice.tokenizers[0]]
+    smallest, largest = own[0].vocab_size, own[-1].vocab_size
+
+    def is_too_large(row: Any) -> bool:
+        seldom = row.seldom > 0.05 * max(1, row.learned)
+        return bool(seldom or (row.last_count is not None and row.last_count < 10))
+
+    assert not any(is_too_large(row) for row in own if row.vocab_size <= advice.high), "recommended, and too large"
+    assert str(found).splitlines()[1] == advice.headline and advice.headline in repr(found)
+    if advice.low:
+        assert own[0].vocab_size - own[0].learned < advice.low <= advice.high
+        assert all(int(size.replace(",", "")) >= advice.high for size in re.findall(r"go beyond ([\d,]+)", said))
+    else:
+        assert is_too_large(own[0]) and advice.headline == f"fewer than {smallest:,} tokens"
+        assert "measure smaller sizes: this is the smallest here" in said and "go beyond" not in said
+    if any(f"{own[0].tokenizer} ends at" in note for note in found.notes):
+        assert advice.high <= largest
+    if "prefer the upper end" in said:
+        assert advice.low and min(own, key=lambda row: row.training_flops).vocab_size > advice.high
+    if "prefer the lower end" in said:
+        assert smallest <= min(own, key=lambda row: row.training_flops).vocab_size < min(advice.low, largest)
+    assert len(own) > 1 or "least compute" not in said
+
+
+def test_compute_prefers_an_end_only_if_it_decides(small: toksmith.types.Study) -> None:
+    laws = _scaling.scaling_rows(plan())
+    middle = laws[0].vocab_size
+
+    def said(*costs: tuple[int, float]) -> str:
+        rows = [
+            replace(small.rows[0], vocab_size=size, training_flops=cost, last_count=99, seldom=0, learned=99)
+            for size, cost in costs
+        ]
+        return " ".join(advice_of(rows, laws, plan(), small.split, {}).reasons)
+
+    assert "prefer the upper end" in said((middle, 2.0), (middle * 4, 1.0), (middle * 8, 2.0))
+    assert "(within 1 %)." in said((middle, 1.005), (middle * 4, 1.0), (middle * 8, 2.0))
+    assert "prefer the lower end" in said((400, 2.0), (500, 1.0), (middle, 2.0))
+    # The least is at the end of the measured sizes: what lies beyond it was not measured.
+    assert "the end of the measured range." in said((400, 2.0), (500, 1.0))
+    assert "the end of the measured range." in said((middle * 4, 1.0), (middle * 8, 2.0))
+    assert "text becomes 0.0% shorter" in said((middle, 1.0), (middle * 2, 2.0))

@@ -445,6 +445,56 @@ def test_globs_web_servers_and_other_calls_read_urls(s3: str, corpus: list[Path]
         toksmith.corpus.plan(TOK, Path("s3://bucket/in/none.jsonl"), tmp_path / "none")
 
 
+def test_a_missing_bucket_is_named(s3: str, tmp_path: Path) -> None:
+    said = r"^s3://nowhere.*there is no bucket 'nowhere'; check its name, and the keys"
+    (tmp_path / "a.txt").write_bytes(b"low")
+    for source in (Path("s3://nowhere/in/a.txt"), Path("s3://nowhere"), toksmith.files("s3://nowhere/in/*.txt")):
+        with pytest.raises(CorpusError, match=said):
+            toksmith.corpus.plan(TOK, source, tmp_path / "out")
+    for call in (
+        lambda: toksmith.corpus.plan(TOK, tmp_path / "a.txt", "s3://nowhere/out"),
+        lambda: toksmith.corpus.Job.at("s3://nowhere/out"),
+        lambda: toksmith.corpus.verify("s3://nowhere/out"),
+        lambda: toksmith.corpus.PieceCounts.load("s3://nowhere/out"),
+    ):
+        with pytest.raises(REFUSALS, match=said):
+            call()
+    with pytest.raises(CorpusError, match=r"^s3://bucket/none/\*: no file matches this glob"):
+        toksmith.corpus.plan(TOK, toksmith.files("s3://bucket/none/*"), tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("url", "asked", "kind"),
+    [
+        ("gs://name/a/b.txt", "gs://name", "bucket 'name'"),
+        ("hf://datasets/user/name/b.txt", "hf://datasets/user/name", "repository 'datasets/user/name'"),
+        ("hf://user/name/b.txt", "hf://user/name", "repository 'user/name'"),
+    ],
+)
+def test_a_missing_bucket_is_the_answer_of_the_store(
+    url: str, asked: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks: list[str] = []
+    answer: list[Exception] = [FileNotFoundError(asked), PermissionError("403"), RuntimeError("no network")]
+
+    class Store:
+        def info(self, path: str) -> Any:
+            asks.append(path)
+            raise answer[0] if path == asked else FileNotFoundError(path)
+
+    monkeypatch.setattr(_store, "file_system_at", lambda url: (Store(), url))
+    _store.find_bucket.cache_clear()
+    with pytest.raises(OSError, match=f"there is no {kind}; check its name"):
+        _store.remote_facts(url)
+    while answer := answer[1:]:  # keys can write to a bucket that they cannot ask for
+        _store.find_bucket.cache_clear()
+        for _ in range(2):
+            with pytest.raises(FileNotFoundError, match="there is no such file, or the store does not give it"):
+                _store.remote_facts(url)
+    assert asks.count(asked) == 3
+    _store.find_bucket.cache_clear()
+
+
 def test_a_plan_is_created_in_one_request(corpus: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process writes it after the check for its existence."""
     store = fsspec.filesystem("s3")

@@ -468,7 +468,7 @@ def test_missing_files_are_named_or_skipped(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"nowhere\.txt: cannot be read"):
         count_pieces(tmp_path / "nowhere.txt")
     assert count_pieces([tmp_path / "nowhere.txt", "a"], errors="skip").skipped == 1
-    with pytest.raises(CorpusError, match="no file matches this name"):
+    with pytest.raises(CorpusError, match="no file matches this glob"):
         count_pieces(toksmith.files(tmp_path / "*.txt"), errors="skip")
 
 

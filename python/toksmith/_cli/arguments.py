@@ -91,7 +91,7 @@ FILE = click.Path(readable=False)  # the command itself reports an unreadable fi
 PATH = click.Path(path_type=Path)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-quiet = click.option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Print warnings, but no progress and no summary.")
 text = click.option("--text", help="Text to use instead of a file.", show_default="the files")
 field = click.option("--field", help="Field or column that contains the text.", show_default="text")
 raw = click.option("--raw", is_flag=True, help="Read files as plain bytes: no unpacking, no rows.")

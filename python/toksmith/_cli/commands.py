@@ -131,12 +131,14 @@ OTHER_WORDS = {
 }
 
 
-def suggest_commands(word: str) -> list[str]:
-    """The commands that a wrong one means: those that end in the word, have it as another name, or are spelt like it."""
+def suggest_commands(word: str, prefix: str = "") -> list[str]:
+    """The commands that a wrong one means: those that end in the word, have it as another name, or are spelt like it.
+    Commands with the prefix come before all others."""
     from difflib import get_close_matches
 
-    names = [row.name for row in COMMANDS]
+    names = [name for name in (*GROUPS, *(row.name for row in COMMANDS)) if name.startswith(prefix)]
     ending = [name for name in names if name.endswith(f" {word}")]
-    meaning = [name for name, words in OTHER_WORDS.items() if word in words.split()]
-    by_word = {name.split(" ")[-1]: name for name in reversed((*GROUPS, *names))}  # 'count' before 'corpus count'
-    return meaning or ending or [by_word[match] for match in get_close_matches(word, by_word)]
+    meaning = [name for name, words in OTHER_WORDS.items() if name.startswith(prefix) and word in words.split()]
+    by_word = {name.split(" ")[-1]: name for name in reversed(names)}  # 'count' before 'corpus count'
+    found = meaning or ending or [by_word[match] for match in get_close_matches(word, by_word)]
+    return found or (suggest_commands(word) if prefix else [])

@@ -35,7 +35,6 @@ __all__ = [
     "Watch",
     "advance_meter",
     "corpus_of",
-    "file_named",
     "file_or_bytes",
     "files_by_language",
     "has_rows",
@@ -144,7 +143,7 @@ def iter_sources(flags: Flags, files: Sequence[str] | None) -> Iterator[tuple[st
     for name in files:
         if name == STDIN:
             yield name, stdin_stream()
-        elif "text" in flags and " " in name and not os.path.exists(name):
+        elif "text" in flags and " " in name and not (os.path.exists(name) or glob.glob(name)):
             raise click.BadParameter(f"there is no file {name!r:.200}; for a text, write --text", param_hint="FILE")
         else:
             yield name, file_or_bytes(name, flags["field"], raw=flags.get("raw", False))
@@ -169,24 +168,14 @@ def corpus_of(flags: Flags, files: Sequence[str] | None, *, again: bool = False)
 
 
 def file_or_bytes(name: str, field: str | None, *, raw: bool) -> toksmith.types.Files | bytes:
-    """A file argument as commands read it: like the library, but pipes and devices are read at once, as bytes."""
-    if raw or not ("://" in name or os.path.isfile(name) or os.path.isdir(name)):
+    """A file argument, or a glob that the shell did not expand: as the library reads it, but pipes and devices at once."""
+    is_glob = "://" in name or (glob.has_magic(name) and not os.path.lexists(name))
+    if raw or not (is_glob or os.path.isfile(name) or os.path.isdir(name)):
         return read_file_bytes(name)
     if field is None and name.endswith(PLAIN) and os.path.isfile(name):
         with contextlib.suppress(OSError):  # the library's message is better
             return read_file_bytes(name)
-    return file_named(name, field)
-
-
-def file_named(name: str, field: str | None) -> toksmith.types.Files:
-    """A file argument. The shell has expanded globs, so a name is literal; only the globs of URLs are kept.
-
-    Raises:
-        OSError: The file does not exist.
-    """
-    if "://" not in name:
-        os.stat(name)  # the library would report the escaped name and advise a glob
-    return toksmith.files(name if "://" in name else glob.escape(name), **drop_none(field=field))
+    return toksmith.files(name, **drop_none(field=field))
 
 
 def has_rows(name: str) -> bool:

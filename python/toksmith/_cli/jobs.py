@@ -28,7 +28,7 @@ from .arguments import (
     special,
     tokenizer_option,
 )
-from .inputs import file_named, load_tokenizer, show_progress
+from .inputs import load_tokenizer, show_progress
 from .output import print_renderables, print_result
 from .program import DIFFERENT, command, drop_output, options
 from .training_options import parse_size
@@ -200,7 +200,7 @@ def job_corpus(files: Sequence[str], field: str | None) -> list[Any]:
     if STDIN in files:
         message = "is standard input, which is read once; the shards of a job read files: save it to a file first"
         raise click.BadParameter(message, param_hint=repr(STDIN))
-    return [file_named(name, field) for name in files]
+    return [toksmith.files(name, **drop_none(field=field)) for name in files]
 
 
 def refuse_steps(steps: Flags) -> None:

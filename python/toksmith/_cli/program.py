@@ -155,9 +155,9 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.rows() and not args[0].startswith("-"):
-            names = [f"'toksmith {name}'" for name in suggest_commands(args[0])]
-            hint = f" Did you mean {' or '.join(names)}?" if names else ""
-            raise NoSuchCommand(args[0], f"There is no command {args[0]!r}.{hint}", ctx=ctx)
+            names = [f"'toksmith {name}'" for name in suggest_commands(args[0], self.prefix)]
+            hint = f"Did you mean {' or '.join(names)}?" if names else f"Expected one of {', '.join(self.rows())}."
+            raise NoSuchCommand(args[0], f"There is no command {self.prefix + args[0]!r}. {hint}", ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -103,11 +103,9 @@ class Files:
         for pattern in self.globs:
             matches = glob_paths(pattern)
             if not matches:
-                is_plain_path = url_of(pattern) is None and not glob.has_magic(pattern)
-                problem = "no file matches this name; expected the path of a file, or a glob such as data/*.txt"
-                raise CorpusError(
-                    pattern, None, f"cannot be read: {missing_file_message(pattern)}" if is_plain_path else problem
-                )
+                if url_of(pattern) is None and not glob.has_magic(pattern):
+                    raise CorpusError(pattern, None, f"cannot be read: {missing_file_message(pattern)}")
+                raise CorpusError(pattern, None, "no file matches this glob; check its folder and its wildcards")
             for name in matches:
                 first_glob = globs_by_path.setdefault(os.path.realpath(name), pattern)
                 if first_glob is pattern:
@@ -126,8 +124,10 @@ class Files:
 
 
 def glob_paths(pattern: str) -> list[str]:
-    """The files that a glob matches, sorted."""
+    """The files that a glob matches, sorted; a file with this very name is the only one."""
     if (url := url_of(pattern)) is None:
+        if os.path.lexists(pattern):
+            return [pattern]
         return sorted(glob.glob(pattern, recursive=True), key=lambda name: name.replace(os.sep, "/"))
     with wrap_corpus_errors(url):
         return glob_urls(url)
@@ -141,7 +141,8 @@ def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
     """Names the files of a corpus, for `train`.
 
     Args:
-        globs: Paths, `*`, `?`, `[…]` and `**` allowed.
+        globs: Paths, `*`, `?`, `[…]` and `**` allowed. A file with such a name
+            is taken before the glob.
         field: The field of a `.jsonl` row, or the column of a Parquet file,
             that holds the text.
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from .atomic_files import (
     wrap_write_errors,
     write_file,
 )
+from .temporary_folder import temporary_folder
 
 __all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "make_subfolder", "sync_folder"]
 
@@ -289,11 +289,11 @@ class RemoteFolder(_FolderDefaults):
     @contextlib.contextmanager
     def staging_folder(self) -> Iterator[Path]:
         """The place for new files: a local temporary folder."""
-        with tempfile.TemporaryDirectory(prefix="toksmith-", ignore_cleanup_errors=True) as name:
+        with temporary_folder() as folder:
             try:
-                yield Path(name)
+                yield folder
             except JobError as error:
-                if error.folder != name:
+                if error.folder != str(folder):
                     raise
                 raise JobError(self.url, error.problem) from error.__cause__
 
@@ -307,13 +307,13 @@ class RemoteFolder(_FolderDefaults):
     @contextlib.contextmanager
     def fetch_files(self, names: Iterable[str]) -> Iterator[Path]:
         """A local folder with copies of these files, as far as they exist."""
-        with tempfile.TemporaryDirectory(prefix="toksmith-", ignore_cleanup_errors=True) as folder:
+        with temporary_folder() as folder:
             for name in names:
-                local = Path(folder, name)
+                local = folder / name
                 local.parent.mkdir(exist_ok=True)
                 with wrap_read_errors(self.at(name)), suppress(FileNotFoundError):
                     remote.download_file(self.at(name), local, remote.remote_facts(self.at(name)).bytes)
-            yield Path(folder)
+            yield folder
 
     def remove(self, names: Iterable[str]) -> None:
         for name in names:

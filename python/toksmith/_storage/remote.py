@@ -9,6 +9,7 @@ Left out: the folder of a job (`folders.py`), and file formats.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 from .._base.paths import check_regular, url_of
 from ..errors import ToksmithError
+from .temporary_folder import temporary_folder
 
 __all__ = [
     "InputFacts",
@@ -40,6 +42,7 @@ __all__ = [
 ]
 
 READ_ONLY = ("http", "https")
+BUCKETS = {"s3": "bucket", "gs": "bucket", "hf": "repository"}
 COPIED_AT_A_TIME = 1 << 24
 READ_AT_ONCE = 1 << 8
 # The stores' names for a file's content hash or version, the best first; `WRITE_TIMES` has the names for its time of writing.
@@ -66,10 +69,12 @@ class InputFacts(NamedTuple):
 
 
 @contextlib.contextmanager
-def wrap_store_errors() -> Iterator[None]:
+def store_at(url: str) -> Iterator[tuple[Any, str]]:
+    """The file system of a URL, and the path in it; a failure of the block is an OSError."""
     try:
-        yield
+        yield file_system_at(url)
     except FileNotFoundError as problem:
+        refuse_missing_bucket(url)
         raise FileNotFoundError("there is no such file, or the store does not give it") from problem
     except (OSError, ToksmithError):
         raise
@@ -89,6 +94,27 @@ def file_system_at(url: str) -> tuple[Any, str]:
     return fs, path
 
 
+def refuse_missing_bucket(url: str) -> None:
+    """Raises OSError if the store says that it does not have the bucket of a URL; for `hf://`, the repository."""
+    scheme, _, path = url.partition("://")
+    if scheme in BUCKETS:
+        depth = (3 if path.startswith(("datasets/", "spaces/")) else 2) if scheme == "hf" else 1
+        find_bucket(scheme, "/".join(path.split("/")[:depth]))
+
+
+@functools.lru_cache
+def find_bucket(scheme: str, bucket: str) -> None:
+    """Asks the store for a bucket, once for each that it has."""
+    try:
+        fs, path = file_system_at(f"{scheme}://{bucket}")
+        fs.info(path)
+    except FileNotFoundError as problem:
+        advice = "check its name, and the keys and the address of the store"
+        raise OSError(f"there is no {BUCKETS[scheme]} {bucket!r}; {advice}") from problem
+    except Exception:  # noqa: BLE001 - keys that write to a bucket need not be allowed to ask for it
+        return
+
+
 def refuse_two_slashes(url: str) -> None:
     """Raises OSError for a name with two slashes in a row: as a path it would name another file."""
     if "//" in url.partition("://")[2]:
@@ -100,8 +126,7 @@ def is_writable(url: str) -> bool:
 
 
 def remote_facts(url: str) -> InputFacts:
-    with wrap_store_errors():
-        fs, path = file_system_at(url)
+    with store_at(url) as (fs, path):
         facts = fs.info(path)
     if facts.get("type") == "directory":
         raise OSError("it is a folder; a file is expected")
@@ -112,8 +137,7 @@ def remote_facts(url: str) -> InputFacts:
 
 
 def read_range(url: str, start: int = 0, stop: int | None = None) -> bytes:
-    with wrap_store_errors():
-        fs, path = file_system_at(url)
+    with store_at(url) as (fs, path):
         data: bytes = fs.cat_file(path) if stop is None and not start else fs.cat_file(path, start=start, end=stop)
     if stop is not None and len(data) != stop - start:
         problem = f"the server gave {len(data):,} bytes for a range of {stop - start:,}"
@@ -125,23 +149,18 @@ def read_small_files(urls: Sequence[str], most: int) -> Iterator[bytes | None]:
     """The first `most` bytes of small files, which the store can read in parallel; None for a missing file."""
     for first in range(0, len(urls), READ_AT_ONCE):
         batch = urls[first : first + READ_AT_ONCE]
-        with wrap_store_errors():
-            fs, _ = file_system_at(batch[0])
+        with store_at(batch[0]) as (fs, _):
             paths = [*map(fs._strip_protocol, batch)]
             contents = fs.cat_ranges(paths, [0] * len(paths), [most] * len(paths), on_error="return")
         for data in contents:
-            if isinstance(data, FileNotFoundError):
-                yield None
-                continue
-            if isinstance(data, BaseException):
-                with wrap_store_errors():
+            if isinstance(data, BaseException) and not isinstance(data, FileNotFoundError):
+                with store_at(batch[0]):
                     raise data
-            yield data
+            yield None if isinstance(data, FileNotFoundError) else data
 
 
 def write_small_file(url: str, data: bytes) -> None:
-    with wrap_store_errors():
-        fs, path = file_system_at(url)
+    with store_at(url) as (fs, path):
         if writes_atomically(fs, "pipe_file"):
             fs.pipe_file(path, data)
         else:
@@ -150,8 +169,7 @@ def write_small_file(url: str, data: bytes) -> None:
 
 def create_if_absent(url: str, data: bytes) -> None:
     """Writes a small file only if it does not exist. A store that cannot do both in one request gets two."""
-    with wrap_store_errors():
-        fs, path = file_system_at(url)
+    with store_at(url) as (fs, path):
         if fs.exists(path):
             return
         if not writes_atomically(fs, "pipe_file"):
@@ -169,8 +187,7 @@ def create_if_absent(url: str, data: bytes) -> None:
 def upload_file(local: Path, url: str) -> None:
     """Uploads a complete file, and checks its size in the store."""
     size = os.stat(local).st_size
-    with wrap_store_errors():
-        fs, path = file_system_at(url)
+    with store_at(url) as (fs, path):
         if writes_atomically(fs, "put_file"):
             fs.put_file(str(local), path)
         else:
@@ -204,8 +221,7 @@ def write_or_discard(fs: Any, path: str, parts: Iterable[bytes]) -> None:
 def download_file(url: str, local: Path, size: int, ranges: Sequence[tuple[int, int]] | None = None) -> None:
     """Downloads a file; with `ranges` only these bytes, at their places in a file of the same size."""
     if ranges is None:
-        with wrap_store_errors():
-            fs, path = file_system_at(url)
+        with store_at(url) as (fs, path):
             fs.get_file(path, str(local))
     else:
         with open(local, "wb") as file:
@@ -221,29 +237,26 @@ def download_file(url: str, local: Path, size: int, ranges: Sequence[tuple[int, 
 @contextlib.contextmanager
 def temporary_copy(url: str, ranges: Ranges = lambda size: None) -> Iterator[Path]:
     """A temporary copy of a file, with the same last name, of the `ranges` for its size in bytes (None: all)."""
-    import tempfile  # slow to import
-
-    with tempfile.TemporaryDirectory(prefix="toksmith-", ignore_cleanup_errors=True) as name:
-        local = Path(name, url.rpartition("/")[2] or "file")
+    with temporary_folder() as folder:
+        local = folder / (url.rpartition("/")[2] or "file")
         size = remote_facts(url).bytes
         download_file(url, local, size, ranges(size))
         yield local
 
 
 def open_remote(url: str) -> Any:
-    with wrap_store_errors():
-        fs, path = file_system_at(url)
+    with store_at(url) as (fs, path):
         return fs.open(path, "rb")
 
 
 def list_sizes(url: str) -> dict[str, int]:
     """The sizes of all files below a folder, by their names relative to it."""
-    with wrap_store_errors():
-        fs, path = file_system_at(url)
-        try:
+    infos: dict[str, Any] = {}
+    with store_at(url) as (fs, path):
+        with contextlib.suppress(FileNotFoundError):
             infos = fs.find(path, detail=True)
-        except FileNotFoundError:
-            return {}
+        if not infos:
+            refuse_missing_bucket(url)
     start = path.rstrip("/") + "/"
     return {name[len(start) :]: int(info["size"] or 0) for name, info in infos.items() if name.startswith(start)}
 
@@ -251,8 +264,7 @@ def list_sizes(url: str) -> dict[str, int]:
 def remove_files(urls: Iterable[str]) -> None:
     """Removes files; missing files are ignored."""
     for url in urls:
-        with wrap_store_errors(), contextlib.suppress(FileNotFoundError):
-            fs, path = file_system_at(url)
+        with store_at(url) as (fs, path), contextlib.suppress(FileNotFoundError):
             fs.rm_file(path)
 
 
@@ -261,9 +273,10 @@ def glob_urls(url: str) -> list[str]:
     refuse_two_slashes(url)
     if not is_writable(url) or not any(sign in url for sign in "*?["):
         return [url]
-    with wrap_store_errors():
-        fs, path = file_system_at(url)
+    with store_at(url) as (fs, path):
         urls = [f"{url.partition(':')[0]}://{name.lstrip('/')}" for name in sorted(fs.glob(path))]
+        if not urls:
+            refuse_missing_bucket(url)
     for name in urls:
         refuse_two_slashes(name)
     return urls
@@ -273,8 +286,7 @@ def files_below(url: str, suffixes: tuple[str, ...]) -> list[str] | None:
     """The files with these suffixes below a folder, in order; None if the URL is not a folder."""
     if not is_writable(url):
         return None
-    with wrap_store_errors():
-        fs, path = file_system_at(url)
+    with store_at(url) as (fs, path):
         if fs.isfile(path) or not fs.isdir(path):
             return None
     base = url_of(url.rstrip("/"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from ..._base.threads import thread_count
 from ..._base.wording import number_of
 from ..._model.model import Model, is_regex_split
 from ..._storage.folders import Folder, LocalFolder, folder_at
+from ..._storage.temporary_folder import temporary_folder
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import FormatError, InvalidOption, JobError, ToksmithError
 from ..make.run_shard import make_shard, open_job, sink_spec
@@ -270,10 +270,10 @@ def strip_ends(ids: NDArray[Any], first: int | None, last: int | None) -> NDArra
 def compare_encoded(
     folder: Path, plan: Plan, tok: Tokenizer | None, number: int, room: WorkerLimits
 ) -> Iterator[FileDifference]:
-    with tempfile.TemporaryDirectory(prefix="toksmith-") as name:
-        for file in make_shard(plan, tok, number, LocalFolder(Path(name)), room).files:
+    with temporary_folder() as new:
+        for file in make_shard(plan, tok, number, LocalFolder(new), room).files:
             if file_problem(LocalFolder(folder), file) is not None:
-                document = differing_document(folder, Path(name), plan, tok, number)
+                document = differing_document(folder, new, plan, tok, number)
                 yield FileDifference(file.name, number, document, "is not what the texts encode to")
 
 
@@ -282,8 +282,8 @@ def compare_joined(
 ) -> Iterator[FileDifference]:
     """Like `compare_encoded` for files that have the ids of several shards: makes all of these shards again."""
     finish = EVERY_ROW[plan.options.to].finish
-    with tempfile.TemporaryDirectory(prefix="toksmith-") as name:
-        copy = LocalFolder(Path(name))
+    with temporary_folder() as new:
+        copy = LocalFolder(new)
         receipts = [make_shard(plan, tok, number, copy, room) for number in plan.final]
         final = [replace(receipt, files=sink_files(receipt)) for receipt in receipts]
         files = finish(copy, final, sink_spec(plan, tok, 0)) if finish is not None else []

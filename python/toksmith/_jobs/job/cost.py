@@ -6,7 +6,6 @@ measured: reading, unpacking, parsing, encoding, hashing and writing.
 
 from __future__ import annotations
 
-import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from ..._corpus.encode_files import PACKED, open_unpacked, wrap_corpus_errors
 from ..._corpus.parquet import import_pyarrow, row_group_sizes, table_batches
 from ..._storage.folders import LocalFolder
 from ..._storage.remote import input_at
+from ..._storage.temporary_folder import temporary_folder
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import JobError, ToksmithError
 from ..make.run_shard import make_shard
@@ -109,8 +109,7 @@ def cost_of(plan: Plan, tok: Tokenizer, *, clock: Callable[[], float] = time.pro
     options = replace(plan.options, errors="skip", max_errors=None, shuffle=None, sources=False)
     row = EVERY_ROW[options.to]
     tok.encode("low")  # excludes work that is done once per process
-    with tempfile.TemporaryDirectory(prefix="toksmith-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         sample = take_sample(plan, folder, clock)
         shard = tuple(Part(number) for number in range(len(sample.inputs)))
         (folder / "out").mkdir()

@@ -196,7 +196,7 @@ def run_study(work: Work, wanted: list[int] | None) -> Study:
     notes += [f"{name} ends at {size:,} tokens: the corpus has no more" for name, size in final_sizes.items()]
     names = [each.name for each in work.candidates]
     rows = sorted(rows_by_key.values(), key=lambda row: (names.index(row.tokenizer), row.vocab_size))
-    advice = advice_of(rows, work.scaling, work.plan, work.split)
+    advice = advice_of(rows, work.scaling, work.plan, work.split, final_sizes)
     folder = None if work.folder.path is None else str(work.folder.path)
     return Study(
         *(work.plan, work.split, tuple(rows), work.scaling, advice, tuple(notes), tuple(work.languages), folder)

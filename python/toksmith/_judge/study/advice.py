@@ -6,7 +6,7 @@ training would hardly meet it. Compute and compression decide which end to prefe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .measure import SELDOM, StudyRow
@@ -31,7 +31,8 @@ class Advice:
     """The recommended sizes and tokenizers.
 
     Attributes:
-        low, high: The range of sizes, multiples of 128.
+        low, high: The range of sizes, multiples of 128 if the text supports
+            some. `low` is 0 if even the smallest measured size is too large.
         reasons: The reasons for the range, in words.
         tokenizers: The candidates whose texts are within 1 % of the shortest.
         compared_at: The size at which they were compared.
@@ -45,8 +46,16 @@ class Advice:
     compared_at: int
     cautions: tuple[str, ...]
 
+    @property
+    def headline(self) -> str:
+        """The range, in words."""
+        return f"{self.low:,} to {self.high:,} tokens" if self.low else f"fewer than {self.high + 1:,} tokens"
 
-def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelPlan, split: Split) -> Advice:
+
+def advice_of(
+    rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelPlan, split: Split, ends: Mapping[str, int]
+) -> Advice:
+    """The advice; `ends` has the size at which the corpus had no more tokens for a candidate."""
     sizes = [law.vocab_size for law in laws]
     low, high = rounded_up(min(sizes), MULTIPLE), rounded_up(max(sizes), MULTIPLE)
     names = list(dict.fromkeys(row.tokenizer for row in rows))
@@ -58,11 +67,13 @@ def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelP
     if len(names) > 1:
         reasons.append(alike_reason(at, best, own, rows))
         reasons += fair_reason(at, rows)
-    limit, why = largest_supported(own)
+    limit, why = largest_supported(own, ends.get(best[0], MOST_TOKENS))
     if limit < high:
         reasons.append(why)
-        high = max(MULTIPLE, limit // MULTIPLE * MULTIPLE)
-        low = min(low, max(MULTIPLE, high // 2 // MULTIPLE * MULTIPLE))
+        smallest, least = own[0].vocab_size, own[0].vocab_size - own[0].learned + 1
+        rounded = limit // MULTIPLE * MULTIPLE
+        high = limit if limit < smallest or rounded < least else rounded
+        low = 0 if limit < smallest else min(low, max(least, high // 2 // MULTIPLE * MULTIPLE))
     reasons += compute_reason(own, low, high)
     reasons += length_reason(own, low, high)
     return Advice(low, high, tuple(reasons), best, at, tuple(cautions(rows, laws, split)))
@@ -97,32 +108,41 @@ def fair_reason(at: int, rows: Sequence[StudyRow]) -> Iterator[str]:
         yield f"Languages pay most equally with {ranking[0][1]}: Gini {ranking[0][0]:.3f} ({others})."
 
 
-def largest_supported(rows: Sequence[StudyRow]) -> tuple[int, str]:
+def largest_supported(rows: Sequence[StudyRow], end: int) -> tuple[int, str]:
     """The largest size that the corpus and the planned training support, and the reason for this limit."""
     for before, row in zip([None, *rows], rows, strict=False):
-        size = before.vocab_size if before else row.vocab_size
         if row.last_count is not None and row.last_count < FEWEST_LAST:
             reason = (
                 f"At {row.vocab_size:,} tokens the last pair occurs {row.last_count} times in the training text: such tokens are "
-                f"accidents of this sample. Train on more text before you go beyond {size:,}."
+                "accidents of this sample."
             )
-            return size, reason
-        if row.seldom > MOST_SELDOM * max(1, row.learned):
+        elif row.seldom > MOST_SELDOM * max(1, row.learned):
             reason = (
                 f"At {row.vocab_size:,} tokens, {row.seldom:,} of them are hardly seen (never in the sample, or expected fewer than "
-                f"{SELDOM} times), so their rows would hardly be trained. Train on more text before you go beyond {size:,}."
+                f"{SELDOM} times), so their rows would hardly be trained."
             )
-            return size, reason
-    return MOST_TOKENS, ""
+        else:
+            continue
+        if before is None:
+            return (
+                row.vocab_size - 1,
+                f"{reason} Train on more text, or measure smaller sizes: this is the smallest here.",
+            )
+        return before.vocab_size, f"{reason} Train on more text before you go beyond {before.vocab_size:,}."
+    return end, f"The training text has no pairs for more than {end:,} tokens. Train on more text for a larger size."
 
 
 def compute_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str]:
-    """A sentence on the sizes with the least training compute for this text."""
+    """A sentence on the sizes with the least training compute for this text, if several were measured."""
+    if len(rows) < 2:
+        return
     least = min(rows, key=lambda row: row.training_flops)
     flat = [row.vocab_size for row in rows if row.training_flops <= least.training_flops * (1 + ALIKE)]
-    edge = least in (rows[0], rows[-1]) and len(rows) > 1
+    edge = least in (rows[0], rows[-1])
     where = f"{flat[0]:,} to {flat[-1]:,} tokens (within 1 %)" if len(flat) > 1 else f"{least.vocab_size:,} tokens"
-    end = "lower" if least.vocab_size < low else "upper" if least.vocab_size > high else ""
+    # Beyond an edge of the measured sizes, compute can fall further.
+    is_below, is_above = flat[-1] < low and least is not rows[-1], flat[0] > high and least is not rows[0]
+    end = "lower" if is_below else "upper" if is_above and low else ""
     sentence = f"This text costs least compute at {where}" + (", the end of the measured range" if edge else "")
     yield f"{sentence}: prefer the {end} end." if end else f"{sentence}."
 
@@ -133,7 +153,8 @@ def length_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str
     if len(inside) > 1:
         first, last = inside[0], inside[-1]
         saved = 1 - last.tokens / max(1, first.tokens)
-        yield f"From {first.vocab_size:,} to {last.vocab_size:,} tokens, the text becomes {saved:.1%} shorter."
+        change = f"{abs(saved):.1%} {'longer' if saved < 0 else 'shorter'}"
+        yield f"From {first.vocab_size:,} to {last.vocab_size:,} tokens, the text becomes {change}."
 
 
 def cautions(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], split: Split) -> Iterator[str]:

@@ -78,7 +78,7 @@ class Study(Shown):
 
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(one_line(row.tokenizer) for row in self.rows))
-        return f"<Study of {names[:80]}: {self.advice.low:,} to {self.advice.high:,} tokens>"
+        return f"<Study of {names[:80]}: {self.advice.headline}>"
 
 
 def by_tokenizer(study: Study, value: Callable[[StudyRow], float]) -> dict[str, list[tuple[float, float]]]:
@@ -106,7 +106,7 @@ def curves(study: Study) -> Iterator[_render.Curves]:
 
 def summary(study: Study) -> Iterator[Block]:
     advice, plan, split = study.advice, study.plan, study.split
-    yield Line(f"{advice.low:,} to {advice.high:,} tokens", "strong")
+    yield Line(advice.headline, "strong")
     for reason in advice.reasons:
         yield Line(f"- {reason}")
     yield from (Line(f"note: {note}", "warn") for note in study.notes)

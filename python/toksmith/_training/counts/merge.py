@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -27,6 +25,7 @@ from ..._base.arguments import check_flag
 from ..._base.paths import printable_path
 from ..._storage.atomic_files import AtomicFiles, wrap_write_errors
 from ..._storage.folders import Folder, folder_at
+from ..._storage.temporary_folder import temporary_folder
 from ...errors import FormatError, InvalidOption, JobError
 from .files import SUFFIXES, Facts, suffix_of
 from .sorted import CountFile, CountRows, CountWriter, count_file, rows_of
@@ -196,7 +195,7 @@ def merge_in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Fa
     facts, positions = sum_facts(files)
     blob, ends = bytearray(), array("Q")
     columns = [array("Q") for _ in range(3)]
-    with temporary_folder(None) as rounds:
+    with temporary_folder() as rounds:
         for rows in merge_rows(merge_in_rounds(files, rounds, positions=positions)):
             for piece in rows.pieces:
                 blob += piece
@@ -205,18 +204,6 @@ def merge_in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Fa
                 column.extend(values)
     arrays = [np.frombuffer(column, np.uint64) if column else np.empty(0, np.uint64) for column in (ends, *columns)]
     return _core.CountedPieces.from_columns(facts.patterns, bytes(blob), arrays, facts.core()), facts
-
-
-@contextmanager
-def temporary_folder(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """A temporary folder inside `folder` (None: the system's), removed at the end with its contents."""
-    with wrap_write_errors(folder or tempfile.gettempdir()):
-        path = tempfile.mkdtemp(prefix="toksmith-", dir=folder)
-    try:
-        yield Path(path)
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(path)
 
 
 @contextmanager
