@@ -118,7 +118,7 @@ def test_copies_keep_options_and_model(both: Any) -> None:
 
 def test_a_model_trained_by_toksmith_runs(tmp_path: Path) -> None:
     tok = toksmith.train(CORPUS, 150, kind="unigram", progress=False)
-    tok.save(tmp_path / "own.model")
+    tok.save(tmp_path / "own.model", format="sentencepiece")
     own = ours.SentencePieceProcessor(model_file=tmp_path / "own.model")
     assert own.encode("hello lower") == tok.encode("hello lower")
 

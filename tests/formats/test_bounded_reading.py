@@ -149,6 +149,7 @@ STARTS = {
     "minbpe": b"minbpe v1\n",
     "stoi": b'{"a": 0, ',
     "vocab_txt": b"[PAD]\n[UNK]\n",
+    "transformers": b'{"added_tokens": [',
 }
 
 

@@ -30,6 +30,7 @@ LOAD_ONLY = {
     "tekken",
     "stoi",
     "vocab_txt",
+    "transformers",
 }  # or of other models: see tests/formats/test_format_rows.py, test_format_gguf.py, test_covered_formats.py
 
 

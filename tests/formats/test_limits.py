@@ -154,6 +154,7 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "values": lambda: b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 16) + b"".join(struct.pack("<Q", 5) + b"%05d" % at + struct.pack("<IB", 0, 1) for at in range(1 << 16)),
     },
 }  # fmt: skip
+FILES["transformers"] = FILES["tokenizer_json"]
 
 
 @pytest.mark.proof

@@ -136,9 +136,10 @@ def test_every_pair_of_formats_keeps_the_ids(name: str, request: pytest.FixtureR
             continue
         assert ids_of(first[format]) == own, format
         assert through(first[format], format) == first[format], f"{format} does not give the same model again"
-    assert set(first) == expected
+    assert set(first) == expected | ({"transformers"} if "tokenizer_json" in expected else set())
     for one, two in itertools.permutations(first, 2):
-        if one == "tokenizer_json" and model.scores is not None and two not in ("native", one):
+        of_hf = ("tokenizer_json", "transformers")
+        if one in of_hf and model.scores is not None and two not in ("native", *of_hf):
             with pytest.raises(CannotRepresent):  # the steps of HF do not become SentencePiece's again
                 through(first[one], two)
             continue

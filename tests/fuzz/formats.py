@@ -81,7 +81,7 @@ def check_saved(model: Model) -> None:
         saved = outcome(lambda row=row: row.save(model, allow_loss=frozenset()), SAVING)  # type: ignore[misc]
         if isinstance(saved, tuple) and saved and isinstance(saved[0], type):
             continue
-        if row.arguments:
+        if row.arguments or row.name == "transformers":  # arguments, or settings, which a loaded model does not have
             continue
         again = loaded(row, saved)
         assert row.save(again, allow_loss=frozenset()) == saved, (

@@ -109,7 +109,7 @@ OF_A_TOKENIZER: Mapping[str, str] = {
     "load": "toksmith.load(source)",
     "from_file": "toksmith.load(source)",
     "from_pretrained": "toksmith.load(source)",
-    "save_pretrained": "toksmith.compat.transformers.export(tok, folder)",
+    "save_pretrained": "tok.save('folder/')",
     "save_model": "tok.save(path)",
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,21 @@ import toksmith
 
 from .._render import print_json, print_lines
 from .arguments import FILE, PATH, TOKENIZER, as_json, complete_from, drop_none, of_file, quiet
-from .inputs import advance_meter, load_arguments, show_progress, total_bytes
+from .inputs import advance_meter, load_arguments, parse_pairs, show_progress, total_bytes
 from .program import DIFFERENT, command
 
-__all__ = ["FORMAT", "check_format", "convert"]
+__all__ = ["FORMAT", "check_format", "check_target", "convert"]
 
 FORMAT: dict[str, Any] = {"metavar": "FORMAT", "shell_complete": complete_from(toksmith.formats)}
 
 
-@command("convert")
+@command("convert", settings="--setting")
 @click.argument("source", type=TOKENIZER, metavar="SOURCE", help="A tokenizer: a published name, a file or a folder.")
 @click.argument(
-    "target", type=FILE, metavar="TARGET", help="The file to write; its name decides the format unless --to does."
+    "target",
+    type=FILE,
+    metavar="TARGET",
+    help="The file to write; its name decides the format unless --to does. A folder, or a name with / at its end: for transformers.",
 )
 @click.option("--from", "from_format", help="Format of the source.", show_default="by its content", **FORMAT)
 @click.option("--to", "to_format", help="Format of the target.", show_default="by its name", **FORMAT)
@@ -37,6 +42,13 @@ FORMAT: dict[str, Any] = {"metavar": "FORMAT", "shell_complete": complete_from(t
 @click.option(
     "--renumber", is_flag=True, help="Give tokens the ids that the format requires; --json lists old and new."
 )
+@click.option(
+    "--setting",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Setting of a folder for transformers, such as eos_token or model_max_length; chat_template can be a file; repeatable.",
+    show_default="those of the source's folder",
+)
 @as_json
 @quiet
 def convert(
@@ -48,6 +60,7 @@ def convert(
     verify: list[Path] | None,
     allow_loss: list[str] | None,
     renumber: bool,
+    setting: list[str] | None,
     **flags: Any,
 ) -> None:
     """Write a tokenizer in another format, and compare the ids of both.
@@ -58,6 +71,8 @@ def convert(
     check_format(to_format, "--to")
     options: dict[str, Any] = load_arguments(flags)
     options |= drop_none(from_format=from_format, to_format=to_format, allow_loss=allow_loss, renumber=renumber or None)
+    named = parse_pairs(setting, "--setting", "NAME=VALUE") or {}
+    options |= drop_none(settings={name: parse_setting(name, value) for name, value in named.items()} or None)
     with show_progress(flags, total=total_bytes(verify) if verify else None) as meter:
         options |= drop_none(verify=advance_meter(verify, meter) if verify else None)
         report = toksmith.convert(source, target, **options)
@@ -67,6 +82,29 @@ def convert(
         print_lines(*str(report).split("\n"))
     if not report.equal:
         raise Exit(DIFFERENT)
+
+
+def parse_setting(name: str, value: str) -> Any:
+    """The JSON value of a setting; a text if it is not JSON, or for a token or a chat template."""
+    try:
+        return value if name.endswith(("_token", "_template")) else json.loads(value)
+    except ValueError:
+        return value
+
+
+def check_target(output: str | None, to: str | None) -> None:
+    """Refuse, before any work, a file that cannot be written because of its name or folder."""
+    check_format(to, "--to")
+    if output is None:
+        return
+    if not (parent := Path(output).parent).is_dir():
+        message = f"cannot be written: there is no folder {str(parent)!r}; make it first"
+        raise toksmith.errors.FormatError(output, None, message)
+    names = [row.name for row in toksmith.formats().values() if row.fits(output)]
+    if to is None and len(names) != 1 and not os.path.isdir(output):
+        message = f"fits {' and '.join(names)}" if names else "does not show the format"
+        message += "; end it in .toksmith, or give --to ('toksmith list formats' lists all)"
+        raise toksmith.errors.FormatError(output, None, f"the file name {message}")
 
 
 def check_format(name: str | None, flag: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,7 +11,6 @@ import toksmith
 from .._render import number_of, print_json, print_lines
 from .arguments import (
     FILE,
-    PATH,
     Flags,
     as_json,
     complete_from,
@@ -24,6 +22,7 @@ from .arguments import (
     threads,
     with_tokenizer,
 )
+from .convert import check_target
 from .inputs import corpus_of, load_tokenizer, show_progress, total_bytes
 from .program import command, options
 
@@ -31,7 +30,7 @@ __all__ = ["extend", "prune"]
 
 output = options(
     click.option(
-        "--output", "-o", type=PATH, required=True, help="File for the new tokenizer; its name decides the format."
+        "--output", "-o", type=FILE, required=True, help="File for the new tokenizer; its name decides the format."
     ),
     click.option(
         "--to", help="Format of the file.", show_default="by its name", shell_complete=complete_from(toksmith.formats)
@@ -56,12 +55,13 @@ texts = options(
 @as_json
 @quiet
 def extend(
-    files: list[str] | None, add: int | None, add_special: list[str] | None, output: Path, to: str | None, **flags: Any
+    files: list[str] | None, add: int | None, add_special: list[str] | None, output: str, to: str | None, **flags: Any
 ) -> None:
     """Add the tokens that a corpus teaches, or special tokens, to a tokenizer.
 
     Old ids keep their meaning; the new ones follow the largest. 'toksmith graft' gives the new tokenizer to a model.
     """
+    check_target(output, to)
     has_texts = bool(files) or flags["text"] is not None
     if add is None and not add_special:
         raise click.BadParameter("is missing; give a number of tokens, or --add-special", param_hint="--add")
@@ -87,12 +87,13 @@ def extend(
 @threads
 @as_json
 @quiet
-def prune(files: list[str] | None, remove: int | None, output: Path, to: str | None, **flags: Any) -> None:
+def prune(files: list[str] | None, remove: int | None, output: str, to: str | None, **flags: Any) -> None:
     """Remove the tokens that a corpus does not use.
 
     The texts decide which tokens go first; without texts those with the largest ids do. The holes in the ids are closed, so
     that ids change: 'toksmith graft' gives the new tokenizer to a model.
     """
+    check_target(output, to)
     old = load_tokenizer(flags)
     items = corpus_of(flags, files, again=True) if files or flags["text"] is not None else None
     with show_progress(flags, total=None if items is None else total_bytes(items)):
@@ -100,10 +101,10 @@ def prune(files: list[str] | None, remove: int | None, output: Path, to: str | N
     save_changed(old, tok, output, to, flags)
 
 
-def save_changed(old: toksmith.Tokenizer, new: toksmith.Tokenizer, path: Path, to: str | None, flags: Flags) -> None:
+def save_changed(old: toksmith.Tokenizer, new: toksmith.Tokenizer, path: str, to: str | None, flags: Flags) -> None:
     """Save the new tokenizer, and print how many tokens it has."""
     new.save(path, **drop_none(format=to))
     if flags["as_json"]:
-        print_json({"file": str(path), "tokens_before": len(old), "tokens": len(new), "vocab_size": new.vocab_size})
+        print_json({"file": path, "tokens_before": len(old), "tokens": len(new), "vocab_size": new.vocab_size})
     elif not flags["quiet"]:
         print_lines(f"{number_of(len(old), 'token')} before, {number_of(len(new), 'token')} now; saved as {path}")

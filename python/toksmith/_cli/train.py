@@ -19,8 +19,8 @@ import toksmith
 from toksmith import _render
 
 from .._render import number_of, print_json, print_lines, tell
-from .arguments import PATH, STDIN, as_json, drop_none, quiet, raw, text, text_files
-from .convert import FORMAT, check_format
+from .arguments import FILE, PATH, STDIN, as_json, drop_none, quiet, raw, text, text_files
+from .convert import FORMAT, check_target
 from .counts import load_counts
 from .flags import error_message, in_flags
 from .inputs import Watch, corpus_of, parse_language_and_file, pattern_argument, progress_argument
@@ -38,7 +38,11 @@ OF_LANGUAGES = ("development", "ratio", "global_merges", "parity_window", "parit
 @text_files
 @text
 @click.option(
-    "--output", "-o", type=PATH, help="File for the tokenizer.", show_default="not saved: --show-merges or --json"
+    "--output",
+    "-o",
+    type=FILE,
+    help="File for the tokenizer, or a folder/ for transformers.",
+    show_default="not saved: --show-merges or --json",
 )
 @click.option("--to", help="Format of that file.", show_default="by its name", **FORMAT)
 @training
@@ -76,7 +80,7 @@ def train(**flags: Any) -> None:
     elif flags["as_json"]:
         print_json(training_facts(tok, merges=flags["show_merges"]))
     else:
-        print_outcome(tok, output, to, watch, **display)
+        print_outcome(tok, output, watch, **display)
 
 
 def training_texts(flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,32 +109,15 @@ def train_arguments(flags: Mapping[str, Any], sizes: Sequence[int]) -> dict[str,
     return options | pattern_argument(flags["pattern"])
 
 
-def print_outcome(
-    tok: toksmith.Tokenizer, output: Path | None, to: str | None, watch: Watch, *, show_merges: bool, quiet: bool
-) -> None:
+def print_outcome(tok: toksmith.Tokenizer, output: str | None, watch: Watch, *, show_merges: bool, quiet: bool) -> None:
     """Print the merges on request, and the summary unless --quiet is given."""
     if show_merges:
         print_lines(*_render.merge_lines(merge_views(tok)))
     if not quiet:
-        print_lines(training_summary(tok, output, watch, ambiguous_format(output, to)), *language_lines(tok))
+        print_lines(training_summary(tok, output, watch), *language_lines(tok))
 
 
-def check_target(output: Path | None, to: str | None) -> None:
-    """Refuse, before any work, a file that cannot be written because of its name or folder."""
-    check_format(to, "--to")
-    if output is None:
-        return
-    if output.is_dir() and to is None:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(output))
-    if not output.parent.is_dir():
-        message = f"cannot be written: there is no folder {str(output.parent)!r}; make it first"
-        raise toksmith.errors.FormatError(output, None, message)
-    if to is None and not any(row.fits(str(output)) for row in toksmith.formats().values()):
-        message = "the file name does not show the format; end it in .toksmith, or give --to ('toksmith list formats' lists all)"
-        raise toksmith.errors.FormatError(output, None, message)
-
-
-def train_and_save(output: Path | None, to: str | None, flags: dict[str, Any]) -> toksmith.Tokenizer:
+def train_and_save(output: str | None, to: str | None, flags: dict[str, Any]) -> toksmith.Tokenizer:
     """Train and save as `output`. After Ctrl-C or on a full disk, save the tokenizer so far next to it."""
     try:
         tok = toksmith.train(**flags)
@@ -141,7 +128,7 @@ def train_and_save(output: Path | None, to: str | None, flags: dict[str, Any]) -
             raise
         where = "lost, because -o was not given"
         if output is not None:
-            where = f"saved in {save_fallback(stopped.tokenizer, output, 'interrupted')}"
+            where = f"saved in {save_fallback(stopped.tokenizer, Path(output), 'interrupted')}"
         learned = len(stopped.tokenizer.model.merges)
         if isinstance(stopped, toksmith.errors.CheckpointError):
             why, code = f"{stopped.path}: cannot write the checkpoint: {stopped.problem}", 1
@@ -154,12 +141,12 @@ def train_and_save(output: Path | None, to: str | None, flags: dict[str, Any]) -
     return tok
 
 
-def save_or_fall_back(tok: toksmith.Tokenizer, output: Path, to: str | None) -> None:
+def save_or_fall_back(tok: toksmith.Tokenizer, output: str, to: str | None) -> None:
     """Save the tokenizer; if the format cannot hold it, save it natively next to `output`: training is not lost."""
     try:
         tok.save(output, **drop_none(format=to))
     except toksmith.errors.FormatError as error:
-        fallback = save_fallback(tok, output, "trained")
+        fallback = save_fallback(tok, Path(output), "trained")
         tell(
             f"{error_message(error, {'to': '--to'})}; the tokenizer is saved in {fallback}, which 'toksmith convert' reads"
         )
@@ -167,8 +154,8 @@ def save_or_fall_back(tok: toksmith.Tokenizer, output: Path, to: str | None) -> 
 
 
 def save_fallback(tok: toksmith.Tokenizer, output: Path, why: str) -> Path:
-    """Save the tokenizer next to `output` in the native format, which holds any tokenizer; return the file."""
-    file = output.with_name(f"{output.stem}.{why}.toksmith")
+    """Save the tokenizer next to `output`, or in this folder, in the native format, which holds any; return the file."""
+    file = output / f"{why}.toksmith" if output.is_dir() else output.with_name(f"{output.stem}.{why}.toksmith")
     tok.save(file)
     return file
 
@@ -200,20 +187,9 @@ def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
     return facts
 
 
-def ambiguous_format(output: Path | None, to: str | None) -> str:
-    """The format of a file whose name fits several formats, such as .model; empty otherwise."""
-    rows = [row for row in toksmith.formats().values() if output is not None and to is None and row.fits(str(output))]
-    if output is None or len(rows) < 2:
-        return ""
-    data = output.read_bytes()
-    return next((row.name for row in rows if row.sniff(data, str(output))), "")
-
-
-def training_summary(tok: toksmith.Tokenizer, output: Path | None, watch: Watch, format: str) -> str:
+def training_summary(tok: toksmith.Tokenizer, output: str | None, watch: Watch) -> str:
     record = record_of(tok)
-    saved = (
-        "" if output is None else f"; saved as {output} ({format}{', ' if format else ''}{saved_size(output):,} bytes)"
-    )
+    saved = "" if output is None else f"; saved as {output} ({saved_size(Path(output)):,} bytes)"
     merges = f"{number_of(len(record.counts), 'merge')} over {number_of(record.bytes, 'byte')}{watch.format_time(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
     why = in_flags(record.stopped_because, FLAGS)
     return f"{number_of(len(tok), 'token')}; {merges}; stopped because {why}{saved}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -31,7 +32,6 @@ __all__ = [
     "find_losses",
     "format_by_name",
     "format_by_suffix",
-    "format_for_path",
     "formats",
     "output_files",
     "read_model",
@@ -50,8 +50,8 @@ class Format:
 
     Attributes:
         name: The value for `format=` arguments.
-        suffixes: Suffixes of its file names (`.toksmith`), or whole file names
-            (`tokenizer.json`, `merge_dict*.json`).
+        suffixes: Suffixes of its file names (`.toksmith`), whole file names
+            (`tokenizer.json`, `merge_dict*.json`), or `/` for a folder.
         sniff: Returns whether the bytes of a file (with its path) look like
             the format.
         load: Returns the model of the bytes of a file, or of the first
@@ -68,6 +68,8 @@ class Format:
             tokenizer; None to read the whole file.
         most_bytes: The largest file to read or write, in bytes; at least four
             times the largest published file.
+        conflicts: Names that must not be in the folder, because readers of the
+            format would mix those files with the new ones.
         renumber: Maps a model's old ids to the ids that the format requires;
             None if the format requires none or cannot determine them.
     """
@@ -83,13 +85,14 @@ class Format:
     reads: int = 1
     start_bytes: int | None = None
     most_bytes: int = MOST_BYTES
+    conflicts: tuple[str, ...] = ()
     renumber: Callable[[Model], Mapping[int, int]] | None = None
 
     def fits(self, path: str) -> bool:
         """Whether the file name belongs to the format."""
         import fnmatch
 
-        name = os.path.basename(path).lower()
+        name = os.path.basename(path).lower() or (path and "/")
         return any(
             fnmatch.fnmatchcase(name, suffix) or (suffix[0] == "." and name.endswith(suffix))
             for suffix in self.suffixes
@@ -109,6 +112,7 @@ MODULES = {
     "stoi": "stoi",
     "gguf": "gguf",
     "vocab_txt": "vocab_txt",
+    "transformers": "transformers",
 }
 # The first bytes of every file of a format, if no other format's files start with them.
 STARTS = {b"toksmith 1\nmodel {": "native", b"minbpe v1": "minbpe", b"GGUF": "gguf"}
@@ -118,7 +122,7 @@ STARTS = {b"toksmith 1\nmodel {": "native", b"minbpe v1": "minbpe", b"GGUF": "gg
 def format_row(name: str) -> Format:
     """The row of a format; imports its module."""
     module = import_module(f".{MODULES[name]}", __name__)
-    names = ("arguments", "files", "start_bytes", "reads", "most_bytes", "renumber")
+    names = ("arguments", "files", "start_bytes", "reads", "most_bytes", "conflicts", "renumber")
     optional_fields = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
 
     def load(content: Any, path: str, **arguments: Any) -> Model:
@@ -242,7 +246,8 @@ def find_in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
     path_of: dict[str, str] = {}
     for row in FORMATS.values() if known is None else [known]:
         for name in names:
-            if row.fits(name) and row.name not in path_of:
+            is_first = row is known and any(name == names[0] for names in row.files)
+            if (is_first or row.fits(name)) and row.name not in path_of:
                 path_of[row.name] = os.path.join(os.fspath(folder), name)
     if len({*path_of.values()}) == 1:  # the name can fit several formats; then the content decides
         return next(iter(path_of.values()))
@@ -286,7 +291,7 @@ def output_files(path: str | os.PathLike[str], known: Format) -> list[str]:
     """The paths of the files that saving to this path creates."""
     if not known.files:
         return [os.fspath(path)]
-    if (paths := set_paths(path, known.files)) is not None:
+    if "/" not in known.suffixes and (paths := set_paths(path, known.files)) is not None:
         return paths
     if known.files[0][0].startswith("."):
         return [os.fspath(path) + suffix for suffix in known.files[0]]
@@ -295,32 +300,31 @@ def output_files(path: str | os.PathLike[str], known: Format) -> list[str]:
 
 def find_losses(model: Model, known: Format, allow_loss: Collection[str]) -> dict[str, str]:
     """The fields of `allow_loss` that the format really loses, each with the reason of the refusal."""
-    names = check_losses(allow_loss)
-    refusals = {name: find_refusal(model, known, names - {name}) for name in sorted(names)}
-    return {name: error.problem for name, error in refusals.items() if error is not None}
-
-
-def find_refusal(model: Model, known: Format, losses: Collection[str]) -> CannotRepresent | None:
-    """The error of saving with only these losses allowed; None if saving succeeds."""
-    try:
-        known.save(model, allow_loss=losses)
-    except CannotRepresent as error:
-        return error
-    return None
+    names, reasons = check_losses(allow_loss), dict[str, str]()
+    for name in sorted(names):
+        try:
+            known.save(model, allow_loss=names - {name})
+        except CannotRepresent as error:
+            reasons[name] = error.problem
+    return reasons
 
 
 def write_model(
-    model: Model, path: str | os.PathLike[str], format: str | None = None, allow_loss: Collection[str] = ()
-) -> None:
-    """Writes a model to a file, completely or not at all. Without `format`, the file name decides the format.
+    model: Model,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    allow_loss: Collection[str] = (),
+    settings: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Writes a model to a file, completely or not at all; returns the paths. Without `format`, the name decides the format.
 
     A format of several files writes them into the folder `path`, which can be new, or next to each other if `path` names
-    one of them. Readers find either all of the old files or all of the new files.
+    one of them. Readers find either all of the old files or all of the new files. `settings` are for the format that has some.
     """
     losses = check_losses(allow_loss)
-    target_row = format_by_name(format) if format is not None else format_for_path(model, printable_path(path), losses)
+    target_row = format_by_name(format) if format is not None else format_by_suffix(path)
     try:
-        output = target_row.save(model, allow_loss=losses)
+        output = target_row.save(model, allow_loss=losses, **({"settings": settings} if settings else {}))
     except CannotRepresent as error:
         raise CannotRepresent(error.format, error.field, error.problem, path) from None
     if (size := max(map(len, [output] if isinstance(output, bytes) else output))) > target_row.most_bytes:
@@ -331,10 +335,22 @@ def write_model(
             path,
         )
     targets = output_files(path, target_row)
-    if len(targets) > 1 and os.path.dirname(targets[0]) == os.fspath(path):
-        make_folder(path)
+    for name in target_row.conflicts:
+        if os.path.lexists(os.path.join(path, name)):
+            problem = f"holds {name}, which {target_row.name} would mix with the new files; move it away, or name another folder"
+            raise FormatError(path, None, problem)
     contents = (output,) if isinstance(output, bytes) else output
-    write_files([*zip(targets, contents, strict=True)])
+    is_new = targets[0] == os.path.join(path, os.path.basename(targets[0])) and not os.path.isdir(path)
+    if is_new:
+        make_folder(path)
+    try:
+        write_files([*zip(targets, contents, strict=True)])
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # it holds the files of another process
+                os.rmdir(path)
+        raise
+    return targets
 
 
 def format_by_name(format: str) -> Format:
@@ -361,29 +377,21 @@ def detect_format(data: bytes, path: str) -> Format:
     )
 
 
-def format_for_path(model: Model, path: str, allow_loss: Collection[str]) -> Format:
-    """The only format whose file names match; if several match, the only one that can hold the model."""
-    losses = check_losses(allow_loss)
-    matching = [each for each in FORMATS.values() if each.fits(path)]
-    if (
-        len(matching) > 1
-        and len(capable := [each for each in matching if find_refusal(model, each, losses) is None]) == 1
-    ):
-        return capable[0]
-    return format_by_suffix(path)
-
-
-def format_by_suffix(path: str) -> Format:
-    """The only format whose file names match."""
-    matches = [each for each in FORMATS.values() if each.fits(path)]
+def format_by_suffix(path: str | os.PathLike[str]) -> Format:
+    """The only format whose file names match; for another name of a folder that exists, the format of folders."""
+    place = printable_path(path)
+    matches = [each for each in FORMATS.values() if each.fits(place)]
+    if not matches and os.path.isdir(path):
+        matches = [each for each in FORMATS.values() if each.fits("/")]
     if len(matches) == 1:
         return matches[0]
     if matches:
         names = " and ".join(repr(each.name) for each in matches)
-        raise FormatError(path, None, f"the file name fits {names}; choose with format=")
+        problem = f"the file name fits {names}; give format=, or end the name in .toksmith"
+        raise FormatError(path, None, problem)
     raise FormatError(
         path,
         None,
         "the file name does not show the format; give format=, or a name that ends in .toksmith, tokenizer.json, "
-        ".tiktoken, .model or .gguf (toksmith.formats() lists all)",
+        ".tiktoken, .gguf, or in / for a folder that transformers loads (toksmith.formats() lists all)",
     )

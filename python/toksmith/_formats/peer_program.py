@@ -66,12 +66,19 @@ def open_minbpe(minbpe: Any, paths: list[str], pattern: str | None) -> Encode:
     return lambda texts: [list(encode(text)) for text in texts]
 
 
+def open_transformers(transformers: Any, paths: list[str], pattern: str | None) -> Encode:
+    """The folder in the class that `AutoTokenizer` chooses by its files."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(os.path.dirname(paths[0]))
+    return lambda texts: [tokenizer(text)["input_ids"] for text in texts]
+
+
 OPEN = {
     "minbpe": open_minbpe,
     "mistral": open_mistral,
     "sentencepiece": open_sentencepiece,
     "tiktoken": open_tiktoken,
     "tokenizers": open_tokenizers,
+    "transformers": open_transformers,
     "two_files": open_two_files,
 }
 
@@ -93,7 +100,7 @@ def open_library(request: dict[str, Any]) -> tuple[dict[str, str], Encode | None
         version = importlib.metadata.version(request["package"])
     except ImportError as error:
         absent = error.name in (request["module"].partition(".")[0], request["package"])
-        return {"missing": "is not installed" if absent else f"cannot be imported: {error}"}, None
+        return {"missing": "is not installed" if absent else f"cannot be imported: {error}".partition("\n")[0]}, None
     return {"version": version}, OPEN[request["open"]](module, request["paths"], request["pattern"])
 
 

@@ -24,7 +24,7 @@ __all__ = ["PEERS", "Peer", "PeerFailed", "PeerProcess", "open_peer"]
 PROGRAM = Path(__file__).with_name("peer_program.py")
 OWN = os.path.realpath(Path(__file__).parent.parent)
 # tiktoken caches every file by its path, and would return an older file of the same name.
-SETTINGS = {"TIKTOKEN_CACHE_DIR": "", "TOKENIZERS_PARALLELISM": "false"}
+SETTINGS = {"TIKTOKEN_CACHE_DIR": "", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
 LAST_LINES = 300  # the last characters of a process's error output that a message quotes
 
 
@@ -126,4 +126,5 @@ PEERS: Mapping[str, Peer] = {
     "tekken": Peer("mistral-common", "mistral_common.tokens.tokenizers.tekken", "mistral"),
     "tiktoken": Peer("tiktoken", "tiktoken", "tiktoken", needs_pattern=True),
     "tokenizer_json": Peer("tokenizers", "tokenizers", "tokenizers", finds_special=True),
+    "transformers": Peer("transformers", "transformers", "transformers", finds_special=True),
 }

@@ -18,6 +18,7 @@ __all__ = [
     "GPT2",
     "MINBPE",
     "SETS",
+    "TRANSFORMERS",
     "FileContent",
     "decode_text",
     "encode_text",
@@ -29,8 +30,8 @@ __all__ = [
 
 GPT2 = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 MINBPE = ((".model", ".vocab"),)
-# All sets, known before the module of a format is imported; `compat.transformers` writes the first.
-SETS = (("tokenizer.json", "tokenizer_config.json"), *GPT2, *MINBPE)
+TRANSFORMERS = (("tokenizer.json", "tokenizer_config.json"),)
+SETS = (*TRANSFORMERS, *GPT2, *MINBPE)  # known before the module of a format is imported
 
 LINE_LIMIT = 13 << 16  # more than four times the tokens of the largest published vocabulary, o200k with 199,998
 

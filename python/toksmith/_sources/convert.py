@@ -30,6 +30,7 @@ from .._model.patterns import UNSET, PatternArgument
 from .._tokenizer.results import Ragged
 from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap
+from ..errors import InvalidOption
 from .load import load
 
 __all__ = ["ConversionReport", "IdDifference", "PeerRun", "convert"]
@@ -142,6 +143,8 @@ class ConversionReport:
         differing: The number of documents with different ids.
         id_map: The map from the ids of the source to those of the target, if
             the format requires other ids and `renumber` allows them.
+        notes: For a folder of transformers: the tokens with a role, the usual
+            settings that it lacks, and the files that were replaced.
     """
 
     source: str
@@ -155,6 +158,7 @@ class ConversionReport:
     reasons: tuple[str, ...] = ()
     differing: int = 0
     id_map: IdMap | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -166,6 +170,7 @@ class ConversionReport:
         if self.id_map is not None:
             changed = sum(old != new for old, new in self.id_map.old_to_new.items())
             lines.append(f"{number_of(changed, 'token')} of {len(self.id_map.old_to_new)} with a new id; see id_map")
+        lines += self.notes
         lines += [f"left out: {', '.join(self.lost)}"] if self.lost else []
         lines += [f"  {name}: {reason}" for name, reason in zip(self.lost, self.reasons, strict=False)]
         lines.append(
@@ -198,6 +203,7 @@ def convert(
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
     renumber: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> ConversionReport:
     """Writes a tokenizer in another format, loads it back, and encodes a corpus
     with both.
@@ -211,7 +217,9 @@ def convert(
     Args:
         source: A value for `load`, or a tokenizer.
         target: The file, or the folder for formats of several files. Without
-            `to_format`, its name decides the format.
+            `to_format`, its name decides the format. A folder that exists, or a
+            name that ends in `/`, becomes one that `AutoTokenizer` of
+            transformers loads.
         from_format: The format of the source; None to detect it from the
             content.
         to_format: A name of `toksmith.formats()`.
@@ -224,12 +232,18 @@ def convert(
         renumber: Whether tokens get the ids that the format requires: for
             `tekken` special tokens first, then the bytes. The report's `id_map`
             maps old ids to new ids, for a model's rows and the comparison.
+        settings: For a folder of transformers, fields of tokenizer_config.json:
+            `eos_token`, `model_max_length`, `chat_template` (as for
+            `Tokenizer.chat`), … Without them, the settings of the source's
+            folder stay, and a role belongs to the special token with a usual
+            content (`</s>`), if there is exactly one. None leaves a role open.
     Returns: A report, which can be printed.
     Raises:
         CannotRepresent: The format cannot store a field that is not in
             `allow_loss`.
-        FormatError: The source cannot be read, or the target cannot be written.
-        InvalidOption: As `load`.
+        FormatError: The source cannot be read, or the target cannot be written,
+            or its name fits no format, or several (`.model`).
+        InvalidOption: As `load`; a token of `settings` is not in the vocabulary.
     Cost: time grows with the corpus and the number of libraries that run.
 
     >>> import tempfile, toksmith
@@ -240,17 +254,20 @@ def convert(
     (2, True)
     """
     check_flag(renumber, "renumber")
-    target_row = None if to_format is None else _formats.format_by_name(to_format)
+    row = _formats.format_by_suffix(target) if to_format is None else _formats.format_by_name(to_format)
     tok, name, source_format = open_source(source, from_format, pattern, special_tokens)
     before, id_map = tok, None
-    if renumber and target_row is None:
-        target_row = _formats.format_by_suffix(printable_path(target))
-    if renumber and target_row is not None and target_row.renumber is not None:
-        tok, id_map = renumber_tokens(tok, target_row.renumber(tok.model))
-    row = target_row or _formats.format_for_path(tok.model, printable_path(target), allow_loss)
+    if renumber and row.renumber is not None:
+        tok, id_map = renumber_tokens(tok, row.renumber(tok.model))
     lost = _formats.find_losses(tok.model, row, allow_loss)
-    tok.save(target, format=row.name, allow_loss=allow_loss)
-    files = _formats.output_files(target, row)
+    if row.name == "transformers":
+        from .folder_settings import write_folder  # reads chat templates: only for folders
+
+        files, notes = write_folder(source, tok.model, target, allow_loss, settings or {})
+    elif settings:
+        raise InvalidOption("settings", settings, f"no value: the format {row.name!r} has none")
+    else:
+        files, notes = _formats.write_model(tok.model, target, row.name, allow_loss), []
     copy = load(Path(files[0]), format=row.name, **load_arguments(tok.model, row))
     corpus = SAMPLE if verify is None else iter_documents(verify)
     with closing(PeerCheck(row, files, tok)) as peer:
@@ -269,6 +286,7 @@ def convert(
         reasons=(*lost.values(),),
         differing=result.differing,
         id_map=id_map,
+        notes=(*notes,),
     )
 
 

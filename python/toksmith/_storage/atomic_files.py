@@ -402,7 +402,11 @@ def make_folder(path: str | os.PathLike[str]) -> None:
     except (OSError, ValueError) as error:
         if isinstance(error, FileExistsError) and os.path.isdir(path):
             return  # another process has made it
-        problem = "it is a file; a folder is expected" if os.path.lexists(path) else describe_error(error, path)
+        problem = (
+            "it is a file; a folder is expected"
+            if os.path.lexists(os.path.abspath(path))
+            else describe_error(error, path)
+        )
         if isinstance(error, FileNotFoundError):
             problem = f"there is no folder {os.path.dirname(os.path.abspath(path))!r}; make it first"
         raise FormatError(path, None, f"cannot be written: {problem}") from error

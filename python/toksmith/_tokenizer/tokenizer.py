@@ -829,14 +829,17 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         """Writes the tokenizer to a file, completely or not at all.
 
         Args:
-            path: The file; its suffix selects the format unless `format` does
-                (see `toksmith.formats()`).
+            path: The file; its name selects the format unless `format` does
+                (see `toksmith.formats()`). A folder, which exists or whose name
+                ends in `/`, gets the files that `AutoTokenizer` of transformers
+                loads; `convert` adds settings, such as a chat template.
             allow_loss: Names of model fields that can be left out if the
                 format cannot hold them.
         Raises:
             CannotRepresent: The format has no room for a field that is not in
                 `allow_loss`.
-            FormatError: The file cannot be written.
+            FormatError: The file cannot be written, or its name fits no format,
+                or several (`.model`).
         """
         from .. import _formats  # imported on demand: training and encoding do not need the readers of files
 

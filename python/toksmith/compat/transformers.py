@@ -16,10 +16,7 @@ from typing import Any, cast
 
 from .. import _formats
 from .._base.arguments import check_int, check_texts
-from .._formats import FORMATS
-from .._formats.texts import to_gpt2_alphabet
-from .._model.model import Model
-from .._storage.atomic_files import make_folder, write_files
+from .._formats.transformers import ROLES, display_vocabulary, model_inputs
 from .._tokenizer.tokenizer import Tokenizer
 from ..errors import InvalidOption
 from . import tokenizers
@@ -39,9 +36,7 @@ def __dir__() -> list[str]:
     return [*__all__]
 
 
-NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 VOCAB_FILE = "tokenizer.toksmith"
-INPUTS = ("input_ids", "token_type_ids", "attention_mask")
 
 
 def export(
@@ -51,16 +46,21 @@ def export(
     allow_loss: Collection[str] = (),
     **config: Any,
 ) -> list[str]:
-    """Write a folder that `transformers.PreTrainedTokenizerFast.from_pretrained` and `AutoTokenizer` load.
+    """Write a folder that `AutoTokenizer.from_pretrained` of transformers loads.
+
+    `tok.save("folder/")` writes the same without `config`. The new files replace old ones together; other files stay.
 
     Args:
         folder: Can be new; its parent must exist.
         allow_loss: As in `Tokenizer.save`.
-        config: Further fields of `tokenizer_config.json`: `eos_token="<|endoftext|>"`, `model_max_length=1024`, ...
+        config: Further fields of `tokenizer_config.json`: `eos_token="<|endoftext|>"`, `model_max_length=1024`, ... A role
+            that is not given belongs to the special token with a usual content (`</s>`), if there is exactly one; None leaves
+            the role open.
     Returns: the written files.
     Raises:
         CannotRepresent: tokenizer.json cannot hold a field, and `allow_loss` does not name it.
         InvalidOption: A named token (such as `eos_token`) is not in the vocabulary.
+        FormatError: The folder cannot be written, or holds a file that transformers would mix with the new ones.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, special_tokens=["<|end|>"])
@@ -68,41 +68,7 @@ def export(
     ...     [os.path.basename(path) for path in export(tok, folder, eos_token="<|end|>")]
     ['tokenizer.json', 'tokenizer_config.json']
     """
-    vocab = display_vocabulary(tok.model)
-    for name in NAMED:
-        token = config.get(name)
-        if token is not None and token not in vocab:
-            raise InvalidOption(name, token, "a token of the vocabulary")
-    data = cast("bytes", FORMATS["tokenizer_json"].save(tok.model, allow_loss=allow_loss))
-    usual = {"clean_up_tokenization_spaces": False, "model_input_names": model_inputs(tok.model)}
-    settings = {**usual, **padding_from_model(tok.model, config), **config}
-    settings |= {"tokenizer_class": "PreTrainedTokenizerFast"}
-    make_folder(folder)
-    paths = [os.path.join(os.fspath(folder), name) for name in ("tokenizer.json", "tokenizer_config.json")]
-    settings_json = (json.dumps(settings, ensure_ascii=False, indent=2) + "\n").encode()
-    write_files([(paths[0], data), (paths[1], settings_json)])
-    return paths
-
-
-def padding_from_model(model: Model, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The padding token of the model, unless the caller names another."""
-    pads = [step["token"] for step in model.post if step.kind == "pad"]
-    return {"pad_token": pads[0]} if pads and "pad_token" not in config and pads[0] in display_vocabulary(model) else {}
-
-
-def model_inputs(model: Model) -> list[str]:
-    """The inputs of the model: types of texts only for BERT-like models."""
-    tokens = {name for step in model.post if step.kind == "template" for name in step["special_tokens"]}
-    typed = model.kind == "wordpiece" or "[CLS]" in tokens or any(step.kind == "bert" for step in model.post)
-    return [name for name in INPUTS if name != "token_type_ids" or typed]
-
-
-def display_vocabulary(model: Model) -> dict[str, int]:
-    """The ids of all tokens in transformers' form: bytes in the characters of GPT-2's alphabet."""
-    is_bytes = (model.kind, model.unit) == ("bpe", "byte")
-    spell = to_gpt2_alphabet if is_bytes else lambda token: token.decode("utf-8", "replace")
-    ids = {spell(token): id for token, id in zip(model.tokens, model.ids.tolist(), strict=True)}
-    return ids | {token.content: token.id for token in model.added_tokens}
+    return _formats.write_model(tok.model, folder, format="transformers", allow_loss=allow_loss, settings=config)
 
 
 class ToksmithTokenizer(Base):  # type: ignore[misc]
@@ -217,7 +183,7 @@ def check_batches(text_iterator: Iterable[Any]) -> Iterator[list[str]]:
 
 def backend_arguments(backend: tokenizers.Tokenizer, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that the tokenizer itself determines."""
-    tokens = {str(kwargs[name]) for name in NAMED if kwargs.get(name) is not None}
+    tokens = {str(kwargs[name]) for name in ROLES if kwargs.get(name) is not None}
     added = backend.get_added_tokens_decoder().values()
     model = backend.own.model
     arguments: dict[str, Any] = {

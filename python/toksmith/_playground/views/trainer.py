@@ -181,7 +181,7 @@ def loss_reason(error: toksmith.errors.CannotRepresent) -> str:
 def save_file(tok: toksmith.Tokenizer, format: str, without: list[str]) -> tuple[str, bytes]:
     """The name and the bytes of the file of a format; several files become a ZIP."""
     stem, suffix = f"trained-{tok.vocab_size}", toksmith.formats()[format].suffixes[0]
-    name = f"{stem}{suffix}" if suffix[0] == "." else suffix.replace("*", "")
+    name = f"{stem}{suffix}" if suffix[0] == "." else suffix.replace("*", "").strip("/")
     with tempfile.TemporaryDirectory(prefix="toksmith-") as folder:
         tok.save(Path(folder, name), format=format, allow_loss=without)
         paths = sorted(Path(folder).iterdir())
