@@ -49,7 +49,7 @@ else:
         "_playground": "play snapshot",
         "_sources.convert": "convert",
         "_sources.encodings": "encodings models",
-        "_sources.load": "load",
+        "_sources.load": "copy_encodings load",
         "_tokenizer.fim": "fim fim_marks",
         "_tokenizer.tokenizer": "Tokenizer",
         "_training": "train",

@@ -10,7 +10,7 @@ from ._model.patterns import patterns
 from ._playground import play, snapshot
 from ._sources.convert import convert
 from ._sources.encodings import encodings, models
-from ._sources.load import load
+from ._sources.load import copy_encodings, load
 from ._tokenizer.fim import fim, fim_marks
 from ._tokenizer.tokenizer import Tokenizer
 from ._training import train
@@ -28,6 +28,7 @@ __all__ = [
     "compare",
     "compat",
     "convert",
+    "copy_encodings",
     "corpus",
     "doctor",
     "encodings",

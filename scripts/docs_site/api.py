@@ -39,7 +39,7 @@ AREAS = (
         "load",
         "Load and convert",
         "Published encodings, tokenizer files, and conversion between formats.",
-        "load encodings models formats types.Format convert types.ConversionReport",
+        "load encodings models copy_encodings formats types.Format convert types.ConversionReport",
     ),
     Area(
         "train",

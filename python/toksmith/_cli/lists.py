@@ -5,10 +5,12 @@ from __future__ import annotations
 import textwrap
 from itertools import zip_longest
 
+import click
+
 import toksmith
 
 from .._render import print_json, print_lines
-from .arguments import as_json
+from .arguments import FILE, TOKENIZER, as_json
 from .program import command
 
 __all__ = ["list_encodings", "list_formats", "list_models", "list_patterns"]
@@ -17,10 +19,23 @@ COLUMNS = 80
 
 
 @command("list encodings")
+@click.argument(
+    "names", type=TOKENIZER, metavar="[NAME]...", nargs=-1, help="For --copy-to: encodings, models or files; else all."
+)
+@click.option(
+    "--copy-to", type=FILE, metavar="FOLDER", help="Copy the files to a folder.", show_default="print the encodings"
+)
+@click.option("--wheels", is_flag=True, help="With --copy-to: write a wheel for each file.")
 @as_json
-def list_encodings(as_json: bool) -> None:
-    """List the published tokenizers that -t accepts by name."""
-    names = toksmith.encodings()
+def list_encodings(names: list[str] | None, copy_to: str | None, wheels: bool, as_json: bool) -> None:
+    """List the published tokenizers that -t accepts by name, or copy their files for a machine without a network.
+
+    There, name the folder in TOKSMITH_CACHE, or install the wheels. A file comes from the caches of this machine, else from the network.
+    """
+    if copy_to is None and (names or wheels):
+        raise click.BadParameter("is missing; NAME and --wheels need it", param_hint="--copy-to")
+    all_names = toksmith.encodings()
+    names = all_names if copy_to is None else toksmith.copy_encodings(names or all_names, copy_to, wheels=wheels)
     if as_json:
         print_json(names)
     else:

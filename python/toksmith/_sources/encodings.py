@@ -1,8 +1,8 @@
 """The encodings that tiktoken publishes, by name: one row for each.
 
-Loading looks for a row's file in toksmith's cache, then in tiktoken's, then downloads it (with the extra `download`). It
-accepts only a file with the published SHA-256. Encodings of Meta, Mistral and others have no row here, because their files
-are not free for all to download.
+Loading looks for a row's file in toksmith's cache, then in tiktoken's, then in installed wheels of `copy_encodings`, then
+downloads it (with the extra `download`). It accepts only a file with the published SHA-256. Encodings of Meta, Mistral and
+others have no row here, because their files are not free for all to download.
 
 `MODELS` and `PREFIXES` map OpenAI's models to their encodings, as tiktoken 0.14.0 publishes them (`tiktoken/model.py`). A
 test compares every row with the installed tiktoken. Other models have no rows here, because their tokenizers are files of
@@ -31,15 +31,18 @@ __all__ = [
     "ENCODINGS",
     "MODELS",
     "PREFIXES",
+    "WHEEL_FOLDER",
     "Published",
     "encoding_of",
-    "encoding_of_file",
+    "encoding_of_data",
     "encodings",
+    "find_file",
     "load_published",
     "models",
 ]
 
 SITE = "https://openaipublic.blob.core.windows.net/encodings/"
+WHEEL_FOLDER = "toksmith_vocabulary"  # the folder of installed wheels among the packages; it has no `__init__.py`
 TIMEOUT_S = 30
 CHUNK = 1 << 16
 ENDOFTEXT = "<|endoftext|>"
@@ -145,7 +148,7 @@ def models() -> dict[str, str]:
 
 def load_published(name: str, *, download: bool = True) -> Model:
     row = ENCODINGS[name]
-    path, data = next(cached_files(row), None) or download_file(row, download)
+    path, data = find_file(row, download)
     added = tuple(AddedToken(content, id) for content, id in row.special_tokens.items())
     from .._formats.tiktoken import read_ranks
 
@@ -153,8 +156,9 @@ def load_published(name: str, *, download: bool = True) -> Model:
 
 
 def cache_paths(row: Published) -> Iterator[str]:
-    """The cache paths of the row's file: its name in toksmith's folder, the SHA-1 of its URL in tiktoken's."""
-    yield os.path.join(cache_folder(), row.url.rpartition("/")[2])
+    """The cache paths of the row's file: its name in toksmith's folder, the SHA-1 of its URL in tiktoken's, wheels."""
+    name = row.url.rpartition("/")[2]
+    yield os.path.join(cache_folder(), name)
     folders = (os.environ.get(name) for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"))
     tiktoken_folder = next((folder for folder in folders if folder is not None), None)
     if tiktoken_folder is None:
@@ -165,13 +169,15 @@ def cache_paths(row: Published) -> Iterator[str]:
         import hashlib
 
         yield os.path.join(tiktoken_folder, hashlib.sha1(row.url.encode()).hexdigest())
+    from importlib.util import find_spec
+
+    spec = find_spec(WHEEL_FOLDER)
+    yield from (os.path.join(folder, name) for folder in (spec and spec.submodule_search_locations) or ())
 
 
 def cache_folder() -> str:
     """The folder in `TOKSMITH_CACHE`, or `toksmith` in the user's folder for caches."""
-    if folder := os.environ.get("TOKSMITH_CACHE"):
-        return folder
-    return SYSTEM.cache_folder(os.path.expanduser("~"))
+    return os.environ.get("TOKSMITH_CACHE") or SYSTEM.cache_folder(os.path.expanduser("~"))
 
 
 def cached_files(row: Published) -> Iterator[tuple[str, bytes]]:
@@ -187,14 +193,16 @@ def cached_files(row: Published) -> Iterator[tuple[str, bytes]]:
             _render.LOG.warning("%s is not the published %s (its sha256 differs) and is ignored", place, row.url)
 
 
-def download_file(row: Published, allowed: bool = True) -> tuple[str, bytes]:
-    """Downloads the row's file into the cache; returns its path there and its bytes."""
+def find_file(row: Published, download: bool = True) -> tuple[str, bytes]:
+    """The path and bytes of the row's file, which is downloaded into the cache if no cache has it."""
+    if file := next(cached_files(row), None):
+        return file
     target = next(cache_paths(row))
 
     def failure(problem: str) -> DownloadError:
         return DownloadError(row.url, row.sha256, target, problem)
 
-    if not allowed:
+    if not download:
         raise failure("not cached, and download=False forbids the network")
     try:
         import pooch  # type: ignore[import-untyped, unused-ignore]
@@ -243,15 +251,11 @@ def encoding_of(model: str) -> str | None:
     >>> encoding_of("gpt-4o-2024-08-06"), encoding_of("gpt-4-turbo"), encoding_of("claude")
     ('o200k_base', 'cl100k_base', None)
     """
-    if model in MODELS:
-        return MODELS[model]
-    return next((encoding for prefix, encoding in PREFIXES.items() if model.startswith(prefix)), None)
+    by_prefix = (encoding for prefix, encoding in PREFIXES.items() if model.startswith(prefix))
+    return MODELS.get(model) or next(by_prefix, None)
 
 
-def encoding_of_file(path: str | os.PathLike[str]) -> Published | None:
-    """The first row whose published file has the same bytes as this file; None if no row has."""
-    if not os.path.isfile(path):
-        return None
-    data = read_file(path)
+def encoding_of_data(data: bytes) -> Published | None:
+    """The first row whose published file has these bytes; None if no row has."""
     digest = _core.sha256(data, len(data))
     return next((row for row in ENCODINGS.values() if row.sha256 == digest), None)

@@ -20,7 +20,7 @@ from .._model.patterns import UNSET
 from .._storage.atomic_files import write_file
 from .._tokenizer.tokenizer import Tokenizer as Engine
 from .._training import train
-from ..errors import InvalidOption
+from ..errors import FormatError, InvalidOption
 from .minbpe import get_stats, merge
 
 __all__ = ["Tokenizer", "get_stats", "merge"]
@@ -183,9 +183,12 @@ class Tokenizer:
         The first id of the file decides between bytes (256) and ASCII characters (128).
 
         Raises:
-            FormatError: The file cannot be read, or does not hold merges in this form.
+            FormatError: The file cannot be read, does not hold merges in this form, or exists with and without ".json".
         """
-        model = _formats.read_model(path if os.path.exists(path) else json_path(path), format=FORMAT, pattern=UNSET)
+        named = json_path(path)
+        if named != Path(path) and named.exists() and os.path.isfile(path):
+            raise FormatError(path, None, f"is next to {named.name!r}; rename one of them, or give that name")
+        model = _formats.read_model(path if os.path.isfile(path) else named, format=FORMAT, pattern=UNSET)
         self.unit = model.unit
         self._engine = Engine(model)
         return self

@@ -1,8 +1,8 @@
 """SentencePiece's interface: `SentencePieceProcessor` (0.2.3), on toksmith's engine.
 
 `from toksmith.compat import sentencepiece` replaces `import sentencepiece`. It reads byte-pair and unigram models. A
-missing name raises an error with advice: training and normalizers (`toksmith.train` trains, and its result saves `.model`
-files), and extensions of the binding itself.
+missing name raises an error with advice: training and normalizers (`toksmith.train` trains, and saves `.model`), and
+extensions of the binding itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ __all__ = [
 __version__ = "0.2.3"
 
 INSTEAD = {
-    "SentencePieceTrainer": "call toksmith.train(kind='unigram', vocab_size=...), and save the result with format='sentencepiece'",
+    "SentencePieceTrainer": "call toksmith.train(kind='unigram', vocab_size=...), or for BPE toksmith.train(unit='char', "
+    "byte_fallback=True), and save the result with format='sentencepiece'",
     "SentencePieceNormalizer": "call SentencePieceProcessor.normalize",
     "ConvertToFlatbuffer": "the file itself is what SentencePieceProcessor reads",
     "SetNBestTimeout": "the time of nbest_encode grows with the text times nbest_size, and has no other limit",

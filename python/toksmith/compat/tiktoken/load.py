@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 
 from ..._formats.texts import from_gpt2_alphabet, to_gpt2_alphabet
-from ..._sources.encodings import ENCODINGS, cached_files, download_file
+from ..._sources.encodings import ENCODINGS, find_file
 
 __all__ = [
     "check_hash",
@@ -28,7 +28,7 @@ def read_file(blobpath: str) -> bytes:
             return file.read()
     for row in ENCODINGS.values():
         if row.url == blobpath:
-            return (next(cached_files(row), None) or download_file(row))[1]
+            return find_file(row)[1]
     raise ValueError(f"{blobpath} is not the URL of a published encoding; download it, and pass the path of the file")
 
 
