@@ -170,6 +170,215 @@ def sentence_transformers(texts: list[str], folder: str) -> Made:
         yield made["input_ids"].tolist(), made["attention_mask"].tolist()
 
 
+def chonkie_tiktoken(texts: list[str], folder: str) -> Made:
+    """chonkie: windows of ids, and recursive chunks that an encoding of tiktoken measures."""
+    import tiktoken
+    from chonkie import RecursiveChunker, TokenChunker
+
+    encoding = tiktoken.get_encoding("o200k_base")
+    yield from chonkie_chunks(texts, TokenChunker(encoding, 50, 10), RecursiveChunker(encoding, 60))
+
+
+def chonkie_tokenizers(texts: list[str], folder: str) -> Made:
+    """chonkie: windows of ids, and sentences that a tokenizer measures."""
+    from chonkie import SentenceChunker, TokenChunker
+    from tokenizers import Tokenizer
+
+    tok = Tokenizer.from_file(f"{folder}/tokenizer.json")
+    yield from chonkie_chunks(texts, TokenChunker(tok, 50, 10), SentenceChunker(tok, 60, 10))
+
+
+def chonkie_chunks(texts: list[str], *chunkers: Any) -> Made:
+    for text in texts:
+        made = [chunk for chunker in chunkers for chunk in chunker(text)]
+        yield [(chunk.text, chunk.start_index, chunk.end_index, chunk.token_count) for chunk in made]
+
+
+def haystack(texts: list[str], folder: str) -> Made:
+    """haystack: two splitters that measure in ids, and the count of a conversation."""
+    from haystack import Document
+    from haystack.components.preprocessors import DocumentSplitter, RecursiveDocumentSplitter
+    from haystack.dataclasses import ChatMessage
+    from haystack.token_counters import TiktokenCounter
+
+    counter = TiktokenCounter("cl100k_base")
+    by_ids = DocumentSplitter(split_by="token", split_length=50, split_overlap=10)
+    by_marks = RecursiveDocumentSplitter(split_length=60, split_unit="token", separators=["\n\n", "\n", " "])
+    for text in texts:
+        documents = [Document(content=text)]
+        parts = [*by_ids.run(documents)["documents"], *by_marks.run(documents)["documents"]]
+        yield (
+            [(part.content, part.meta["split_idx_start"]) for part in parts],
+            counter.count([ChatMessage.from_user(text)]),
+        )
+
+
+def langchain_openai(texts: list[str], folder: str) -> Made:
+    """langchain-openai: the ids of a chat model, and the count of a conversation."""
+    from langchain_core.messages import HumanMessage, SystemMessage
+    from langchain_openai import ChatOpenAI
+
+    model = ChatOpenAI(model="gpt-4o", api_key="no network")
+    for text in texts:
+        yield (
+            model.get_token_ids(text),
+            model.get_num_tokens_from_messages([SystemMessage("Answer."), HumanMessage(text)]),
+        )
+
+
+def tokencost(texts: list[str], folder: str) -> Made:
+    """tokencost: the counts and prices of a text and a conversation."""
+    from tokencost import calculate_all_costs_and_tokens, count_message_tokens
+
+    for text in texts:
+        messages = [{"role": "system", "content": "Answer."}, {"role": "user", "content": text}]
+        yield count_message_tokens(messages, "gpt-4o"), calculate_all_costs_and_tokens(messages, text, "gpt-4o")
+
+
+def ttok(texts: list[str], folder: str) -> Made:
+    """ttok, the program: a count, a truncated text, tokens, and the text of ids."""
+    from click.testing import CliRunner
+    from ttok.cli import cli
+
+    for text in texts:
+        said = [CliRunner().invoke(cli, asked, text) for asked in ([], ["-t", "30"], ["--encode"], ["--tokens"])]
+        said.append(CliRunner().invoke(cli, ["--decode"], said[2].output))
+        yield [(each.exit_code, each.output) for each in said]
+
+
+CHAT = (
+    "{% for message in messages %}{{ '<' + message.role + '>' }}{% if message.role == 'assistant' %}"
+    "{% generation %}{{ message.content + '<|endoftext|>' }}{% endgeneration %}"
+    "{% else %}{{ message.content }}{% endif %}{% endfor %}"
+)
+
+
+def trl(texts: list[str], folder: str) -> Made:
+    """trl: the examples that SFTTrainer makes of conversations, and their batches."""
+    from datasets import Dataset
+    from transformers import PreTrainedTokenizerFast
+    from trl import SFTConfig, SFTTrainer
+
+    ends = {"eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>"}
+    tok = PreTrainedTokenizerFast(tokenizer_file=f"{folder}/tokenizer.json", chat_template=CHAT, **ends)
+    talks = [[{"role": "user", "content": text[:40]}, {"role": "assistant", "content": text}] for text in texts]
+    asked = SFTConfig(
+        f"{folder}/trl", assistant_only_loss=True, max_length=200, report_to="none", use_cpu=True, bf16=False
+    )
+    data = Dataset.from_dict({"messages": talks})
+    trainer = SFTTrainer(small_model(), asked, train_dataset=data, processing_class=tok)
+    for row in trainer.train_dataset:
+        batch = trainer.data_collator([row, {**row, "input_ids": [1], "labels": [1]}])
+        yield row, {name: value.tolist() for name, value in batch.items()}
+
+
+def lm_eval(texts: list[str], folder: str) -> Made:
+    """lm-eval: the log-likelihood of a continuation, and what its model encodes and decodes."""
+    from lm_eval.api.instance import Instance
+    from lm_eval.models.huggingface import HFLM
+    from transformers import PreTrainedTokenizerFast
+
+    tok = PreTrainedTokenizerFast(tokenizer_file=f"{folder}/tokenizer.json", eos_token="<|endoftext|>")
+    model = HFLM(small_model(), tokenizer=tok, batch_size=8, max_length=64, device="cpu")
+    parts = [(f"Question: {text[:20]}", f" Answer: {text[20:30]}") for text in texts]
+    pairs = [Instance("loglikelihood", {}, part, place) for place, part in enumerate(parts)]
+    for text, (score, is_greedy) in zip(texts, model.loglikelihood(pairs, disable_tqdm=True), strict=True):
+        ids, mask = model.tok_batch_encode([text, text[:20]], left_truncate_len=100)
+        whole = model.tok_encode(text)
+        yield round(score, 3), is_greedy, ids.tolist(), mask.tolist(), whole, model.tok_decode(whole)
+
+
+def small_model() -> Any:
+    """A random model of GPT-2's kind."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(1)
+    return GPT2LMHeadModel(GPT2Config(n_embd=8, n_layer=1, n_head=1))
+
+
+def xgrammar(texts: list[str], folder: str) -> Made:
+    """xgrammar: the tokens that a grammar accepts, and the ids that may follow."""
+    import xgrammar as grammars
+    from transformers import PreTrainedTokenizerFast
+
+    tok = PreTrainedTokenizerFast(tokenizer_file=f"{folder}/tokenizer.json", eos_token="<|endoftext|>")
+    info = grammars.TokenizerInfo.from_huggingface(tok)
+    compiled = grammars.GrammarCompiler(info).compile_regex(r"[^0-9]*")
+    mask = grammars.allocate_token_bitmask(1, info.vocab_size)
+    about = (info.vocab_size, info.vocab_type, info.add_prefix_space, info.stop_token_ids)
+    for text in texts:
+        ids, matcher, allowed = tok(text)["input_ids"], grammars.GrammarMatcher(compiled), []
+        for number in ids:
+            matcher.fill_next_token_bitmask(mask)
+            allowed.append(hashlib.sha256(mask.numpy().tobytes()).hexdigest())
+            if not matcher.accept_token(number):
+                break
+        yield ids, allowed, about
+
+
+def polars(texts: list[str], folder: str) -> Made:
+    """polars: columns of ids, counts and texts, by row and by column."""
+    import polars as pl
+    import tiktoken
+
+    encoding = tiktoken.get_encoding("cl100k_base")
+    text = pl.col("text")
+    by_row, by_column = encoding.encode_ordinary, encoding.encode_ordinary_batch
+    made = pl.DataFrame({"text": texts}).with_columns(
+        text.map_elements(by_row, pl.List(pl.Int64)).alias("ids"),
+        text.map_elements(lambda each: pl.Series(encoding.encode_to_numpy(each)), pl.List(pl.UInt32)).alias("array"),
+        text.map_batches(lambda rows: pl.Series(by_column(rows.to_list())), pl.List(pl.Int64)).alias("batch"),
+    )
+    made = made.with_columns(
+        pl.col("array").list.len().alias("count"),
+        pl.col("array").map_elements(encoding.decode, pl.String).alias("again"),  # of a Series
+    )
+    yield from made.iter_rows()
+
+
+def duckdb(texts: list[str], folder: str) -> Made:
+    """duckdb: functions of SQL that return ids, counts and texts."""
+    import duckdb as sql
+    import tiktoken
+
+    encoding = tiktoken.get_encoding("cl100k_base")
+    base = sql.connect()
+    base.create_function("ids", encoding.encode_ordinary, ["VARCHAR"], "INTEGER[]")
+    base.create_function("text_of", lambda ids: encoding.decode(ids, "replace"), ["INTEGER[]"], "VARCHAR")
+    base.execute("CREATE TABLE documents (place INTEGER, text VARCHAR)")
+    base.executemany("INSERT INTO documents VALUES (?, ?)", list(enumerate(texts)))
+    yield from base.execute(
+        "SELECT ids(text), len(ids(text)), text_of(ids(text)[:9]) FROM documents ORDER BY place"
+    ).fetchall()
+
+
+def mistral_tiktoken(texts: list[str], folder: str) -> Made:
+    """mistral-common: conversations and texts with Tekken's vocabulary, which it brings."""
+    from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
+
+    yield from mistral_talks(texts, MistralTokenizer.v3(is_tekken=True))
+
+
+def mistral_sentencepiece(texts: list[str], folder: str) -> Made:
+    """mistral-common: conversations and texts with a model of SentencePiece, which it brings."""
+    from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
+
+    yield from mistral_talks(texts, MistralTokenizer.v3())
+
+
+def mistral_talks(texts: list[str], whole: Any) -> Made:
+    from mistral_common.protocol.instruct.messages import AssistantMessage, UserMessage
+    from mistral_common.protocol.instruct.request import ChatCompletionRequest
+
+    tok = whole.instruct_tokenizer.tokenizer
+    for text in texts:
+        talk = [UserMessage(content=text), AssistantMessage(content=text[:50]), UserMessage(content="Why?")]
+        made = whole.encode_chat_completion(ChatCompletionRequest(messages=talk))
+        ids = tok.encode(text, bos=True, eos=True)
+        yield made.tokens, made.text, ids, tok.decode(ids), [tok.id_to_piece(number) for number in ids[:50]]
+
+
 PROGRAMS: dict[str, tuple[str, Callable[[list[str], str], Made]]] = {
     "langchain-text-splitters, tiktoken": ("tiktoken", langchain_tiktoken),
     "langchain-text-splitters, tokenizers": ("tokenizers", langchain_tokenizers),
@@ -182,6 +391,19 @@ PROGRAMS: dict[str, tuple[str, Callable[[list[str], str], Made]]] = {
     "outlines-core": ("tokenizers", outlines_core),
     "datasets.map(num_proc=2)": ("tokenizers", datasets_map),
     "sentence-transformers": ("tokenizers", sentence_transformers),
+    "chonkie, tiktoken": ("tiktoken", chonkie_tiktoken),
+    "chonkie, tokenizers": ("tokenizers", chonkie_tokenizers),
+    "haystack": ("tiktoken", haystack),
+    "langchain-openai": ("tiktoken", langchain_openai),
+    "tokencost": ("tiktoken", tokencost),
+    "ttok": ("tiktoken", ttok),
+    "trl": ("tokenizers", trl),
+    "lm-eval": ("tokenizers", lm_eval),
+    "xgrammar": ("tokenizers", xgrammar),
+    "polars": ("tiktoken", polars),
+    "duckdb": ("tiktoken", duckdb),
+    "mistral-common, tiktoken": ("tiktoken", mistral_tiktoken),
+    "mistral-common, sentencepiece": ("sentencepiece", mistral_sentencepiece),
 }
 
 

@@ -47,8 +47,9 @@ def run(name: str, library: str, folder: Path) -> dict[str, Any]:
         str(folder),
     ]
     paths = os.pathsep.join([str(HERE), str(HERE.parent / "python")])
-    env = {**os.environ, "PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    env = {**os.environ, "PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "HAYSTACK_TELEMETRY_ENABLED": "False"}
     env |= {"HF_HOME": str(folder), "LITELLM_LOCAL_MODEL_COST_MAP": "True", "TIKTOKEN_CACHE_DIR": str(folder / "cache")}
+    env["TOKENIZERS_PARALLELISM"] = "false"
     ran = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-3000:]
     answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])

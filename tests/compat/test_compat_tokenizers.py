@@ -23,6 +23,7 @@ from peers import CORPORA, documents, scalar
 import toksmith
 from toksmith import compat
 from toksmith.compat import tokenizers as ours
+from toksmith.compat.tokenizers import _runtime
 
 peer: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
 
@@ -188,6 +189,20 @@ def test_decoding_and_streams_are_equal(both: Any) -> None:
         streams = peer.decoders.DecodeStream(), ours.decoders.DecodeStream()
         for id in ids:
             assert streams[0].step(theirs, id) == streams[1].step(own, id)
+
+
+def test_a_loop_over_tokens_makes_no_model_and_no_column(both: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As outlines does with each token of a vocabulary, and programs that align labels do with each token of a text."""
+    theirs, own = both
+    vocab, texts = [*theirs.get_vocab(), "é<0x0A>", "▁\0"], [tok.encode(SHOWN[0], SHOWN[4]) for tok in both]
+    assert own.decoder.decode(vocab) == theirs.decoder.decode(vocab)
+    monkeypatch.setattr(_runtime, "read_tokenizer", None)
+    for column in ("offsets", "word_ids"):
+        monkeypatch.setattr(ours.Encoding, column, None)
+    assert [own.decoder.decode([each]) for each in vocab] == [theirs.decoder.decode([each]) for each in vocab]
+    for place in range(len(texts[0]) + 2):
+        real, mine = [(text.token_to_chars(place), text.token_to_word(place)) for text in texts]
+        assert real == mine, place
 
 
 PARTS = [
@@ -390,9 +405,14 @@ print(type(tok).__module__, pre_tokenizers.__name__)
 @pytest.mark.parametrize("library", [ours, peer], ids=["ours", "theirs"])
 def test_a_text_in_place_of_a_list_is_refused(library: Any) -> None:
     tok = library.Tokenizer(library.models.BPE(vocab={"a": 0}, merges=[]))
-    for call in (tok.decode, tok.add_tokens, tok.add_special_tokens):
+    parts = library.decoders.ByteLevel()
+    for call in (tok.decode, tok.add_tokens, tok.add_special_tokens, parts.decode):
         with pytest.raises(TypeError):
             call("a")
+    with pytest.raises(UnicodeEncodeError):
+        parts.decode(["\ud800"])
+    with pytest.raises(TypeError):
+        parts.decode([1])
     for ids in (["0"], [0.5]):
         with pytest.raises(TypeError):
             tok.decode(ids)

@@ -209,15 +209,27 @@ class Encoding:
         ranges = self._ranges or {0: (0, len(self) + 1)}
         return next((sequence for sequence, (start, stop) in ranges.items() if start <= token_index < stop), None)
 
+    def _at(self, token_index: int) -> tuple[Run, int] | None:
+        """The run of an id of a text, and its place in the source. Programs ask for each id, so this makes no column."""
+        if token_index < len(self) and self.token_to_sequence(token_index) is not None:
+            for run in self._runs:
+                if token_index < run.stop - run.start:
+                    return run, run.start + token_index
+                token_index -= run.stop - run.start
+        return None
+
     def token_to_chars(self, token_index: int) -> Offsets | None:
         """The range of characters of an id."""
-        is_known = token_index < len(self) and self.token_to_sequence(token_index) is not None
-        return self.offsets[token_index] if is_known else None
+        if (found := self._at(token_index)) is None:
+            return None
+        run, place = found
+        start, end = run.source.offsets[place]
+        return (start, end) if run.source.special else (start + run.shift, end + run.shift)
 
     def token_to_word(self, token_index: int) -> int | None:
         """The word of an id."""
-        is_known = token_index < len(self) and self.token_to_sequence(token_index) is not None
-        return self.word_ids[token_index] if is_known else None
+        found = self._at(token_index)
+        return None if found is None else found[0].source.words[found[1]]
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """The first place of a word's ids, and the place after the last."""

@@ -12,7 +12,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import _core
+from ..._base.arguments import check_texts
 from ..._formats.tokenizer_json import read_tokenizer
 from ..._model.model import AddedToken as OwnToken
 from ..._model.model import Model
@@ -72,22 +75,18 @@ def flatten_members(pre_tokenizer: Json) -> Iterator[Json]:
 
 
 @functools.lru_cache(maxsize=64)
-def decoding_tokenizer(decoder: str, tokens: tuple[str, ...]) -> Tokenizer:
-    vocab = {token: id for id, token in enumerate(tokens)}
-    return Tokenizer(
-        read_tokenizer(
-            tokenizer_json({"type": "WordLevel", "vocab": vocab, "unk_token": tokens[0]}, decoder=json.loads(decoder))
-        )
-    )
+def decoding_stages(decoder: str) -> dict[str, object] | None:
+    return engine_stages(read_tokenizer(tokenizer_json(WORDS, decoder=json.loads(decoder))))
 
 
 def decode_tokens(decoder: Json, tokens: Sequence[str]) -> str:
-    nonempty = [token for token in tokens if token]
-    if not nonempty:
-        return ""
-    distinct = tuple(dict.fromkeys(nonempty))
-    place = {token: id for id, token in enumerate(distinct)}
-    return decoding_tokenizer(json.dumps(decoder), distinct).decode([place[token] for token in nonempty])
+    """The text of tokens. Programs ask for each token of a vocabulary, so this makes an engine without a model."""
+    place: dict[bytes, int] = {}
+    ids = [place.setdefault(token.encode(), len(place)) for token in check_texts(tokens, "tokens") if token]
+    ends = np.cumsum([*map(len, place)], dtype=np.uint32)
+    numbers, merges = np.arange(len(place), dtype=np.uint32), np.empty((0, 3), np.uint32)
+    vocab = _core.Vocab("words", "char", b"".join(place), ends, numbers, merges, "pair", False)
+    return _core.Engine(vocab, [], [], None, decoding_stages(json.dumps(decoder))).decode(ids, "replace")
 
 
 def build_tokenizer(value: Json) -> Tokenizer:
