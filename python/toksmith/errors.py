@@ -3,6 +3,7 @@
 ```
 ToksmithError                       message: where, what, expected, advice
 ├── FormatError(ValueError)         path, place, problem
+│   ├── UnknownFormat
 │   └── CannotRepresent             format, field
 ├── ModelError(ValueError)          invariant, id
 ├── PatternError(ValueError)        pattern, problem, offset, index
@@ -52,6 +53,7 @@ __all__ = [
     "TextTooLong",
     "ToksmithError",
     "TrainingInterrupted",
+    "UnknownFormat",
     "UnknownId",
     "UnknownName",
 ]
@@ -76,6 +78,10 @@ class FormatError(ToksmithError, ValueError):
     def __str__(self) -> str:
         where = self.path if self.place is None else f"{self.path}:{self.place}"
         return f"{where}: {shorten_middle(self.problem)}"
+
+
+class UnknownFormat(FormatError):
+    """A file is in no format that toksmith knows."""
 
 
 class CannotRepresent(FormatError):

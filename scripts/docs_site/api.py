@@ -106,7 +106,7 @@ AREAS = (
         "Errors",
         "Every error of toksmith is a `ToksmithError`. `TrainingInterrupted` is not, so that Ctrl-C passes through "
         "`except Exception`.",
-        "errors.ToksmithError errors.FormatError errors.CannotRepresent errors.ModelError errors.SpecialTokenInText "
+        "errors.ToksmithError errors.FormatError errors.UnknownFormat errors.CannotRepresent errors.ModelError errors.SpecialTokenInText "
         "errors.UnknownId errors.NotInVocabulary errors.UnknownName errors.InvalidOption errors.PatternError "
         "errors.TextTooLong errors.CorpusError errors.CheckpointError errors.JobError errors.DownloadError "
         "errors.TrainingInterrupted",

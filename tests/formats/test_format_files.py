@@ -14,7 +14,7 @@ from systems import needs
 import toksmith
 from toksmith import Tokenizer, _formats
 from toksmith._base import paths
-from toksmith.errors import FormatError, InvalidOption, UnknownName
+from toksmith.errors import FormatError, InvalidOption, UnknownFormat, UnknownName
 
 POSIX = needs("posix", "pipes", "descriptors", "links")
 
@@ -82,7 +82,7 @@ def test_unknown_content_names_the_list_of_formats(data: bytes, tmp_path: Path) 
     path = tmp_path / "a.toksmith"
     path.write_bytes(data)
     with pytest.raises(
-        FormatError, match=r"matches no known format of tokenizers; .* \(toksmith\.formats\(\) lists all\)"
+        UnknownFormat, match=r"matches no known format of tokenizers; .* \(toksmith\.formats\(\) lists all\)"
     ) as caught:
         toksmith.load(path)
     assert caught.value.path == str(path)

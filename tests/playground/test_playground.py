@@ -666,6 +666,10 @@ def test_results_have_the_names_of_the_page(
             ("“<E0>” (at character 0) is not in the vocabulary, and this tokenizer has no token for unknown text"),
         ),
         (toksmith.errors.FormatError("a.json", 3, "expected a list"), "a.json:3: expected a list"),
+        (
+            toksmith.errors.UnknownFormat("a.png", None, "any words"),
+            "a.png is not a tokenizer in a format that toksmith reads",
+        ),
     ],
 )
 def test_errors_use_the_words_of_the_page(error: toksmith.ToksmithError, said: str) -> None:

@@ -235,6 +235,40 @@ def test_heal_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     assert stable > share(12) // 33
 
 
+@pytest.mark.proof
+@pytest.mark.short
+def test_heal_with_decoder_steps_equals_brute_force(tmp_path: Path) -> None:
+    """A token of these models decodes differently at the start of a text than inside it."""
+    words = TEXT + "the quick brown fox ran, and the quite quick bear ran " * 9
+    made = toksmith.train(words, 500, kind="unigram", byte_fallback=True)
+    made.save(tmp_path / "tokenizer.json", allow_loss=["decoders", "normalizers", "scores"])
+    for tok in (toksmith.load(tmp_path / "tokenizer.json"), toksmith.train(words, 700, kind="wordpiece")):
+        assert tok.model.decoders
+        drawn = [text[:30] for text in Drawing(4).texts(share(70))]
+        for text in ["the qu", "the ", "The quick bro", "don't", "a, b", "quick, brown", "☀ qu", *drawn]:
+            found, settled = tok.heal(text), tok.encoder().feed(reference.utf8(text))
+            assert (found.ids, found.rest, found.continuations.tolist()) == heal_slowly(tok, text, settled), text
+        assert tok.heal("the qu").rest == b" qu"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cl100k_base.tiktoken", "gpt2_tokenizer.json", "mistral_v1.model"])
+def test_the_first_heal_takes_little_time_and_memory(vocab_dir: Path, name: str) -> None:
+    loaded = []
+    load = processor_s(lambda: loaded.append(toksmith.load(vocab_dir / name)), 2)
+    tok = loaded[0]
+    tok.encode_with_offsets("ab")  # imports the module of results
+    assert (
+        processor_s(lambda: tok.heal("The quick bro")) < load
+    )  # sorted in Python, 5 times as long as cl100k takes to load
+    assert 0 < tok.memory().healing < 2 * tok.memory().model
+    tokens = {id: tok.decode_bytes([*tok.encode("a,"), id])[2:] for id in tok.model.ids.tolist()}
+    for rest in (" ", " qu", "st", "", "日", " \n"):
+        healing = tok.heal("a," + rest)
+        expected = [id for id, token in tokens.items() if token.startswith(healing.rest)]
+        assert healing.ids and healing.continuations.tolist() == sorted(expected), rest
+
+
 def test_heal_takes_time_in_proportion_where_nothing_settles() -> None:
     tok = toksmith.train("abcab", 258, pattern=None)
     few, many = "ab" * 20_000 + "c", "ab" * 320_000 + "c"

@@ -112,6 +112,7 @@ def test_errors_of_other_processes_keep_their_attributes(tok: Tokenizer) -> None
 def test_every_exception_survives_pickling() -> None:
     errors = [
         toksmith.errors.FormatError("a.txt", 17, "is no base64"),
+        toksmith.errors.UnknownFormat("a.txt", None, "matches no format"),
         toksmith.errors.CannotRepresent("tiktoken", "merges", "it has no room"),
         toksmith.errors.ModelError("two tokens have this id", 5),
         toksmith.errors.PatternError("(a", "it is too hard", 5, 2),

@@ -13,10 +13,12 @@ use crate::kinds::sentencepiece::shown_texts::ShownTexts;
 use crate::split::special::AddedToken;
 use crate::steps::DecoderChain;
 use crate::switches::slow;
+use crate::table::Tokens;
 use crate::threads::once::Once;
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
+use crate::vocab::trie::TrieKey;
 
 /// The bytes of a slot.
 const SLOT: usize = 16;
@@ -26,6 +28,9 @@ const SHORT: usize = SLOT - 1;
 const IDS_PER_LOOK: usize = 1 << 20;
 /// The last byte of a slot whose token is longer or shows nothing. For a shorter token it is the length, for a hole 0.
 const LONG: u8 = 0xFF;
+
+/// Decoder steps see this token before those that do not begin a text.
+const BEFORE: &str = "a";
 
 /// A token's bytes and, as last byte, their number; or their start and end in the blob, and [`LONG`].
 type DecodeSlot = [u8; SLOT];
@@ -217,12 +222,16 @@ impl Decoder {
     pub fn decode_more(&self, ids: &[u32], fresh: &mut bool, stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
         self.prepare();
         if let Some(chain) = &self.chain {
+            let before = if *fresh { None } else { Some(Ok(BEFORE.to_owned())) };
             let tokens = ids.iter().enumerate().map(|(position, &id)| {
                 stop.check()?;
                 let token = self.token(id).map_or_else(|| self.known_token(id, position), Ok)?;
                 Ok(String::from_utf8_lossy(token).into_owned())
             });
-            out.extend_from_slice(chain.decode(tokens.collect::<Result<_>>()?, stop)?.as_bytes());
+            let decoded = chain.decode(before.into_iter().chain(tokens).collect::<Result<_>>()?, stop)?;
+            let text = if *fresh { None } else { decoded.strip_prefix(BEFORE) };
+            out.extend_from_slice(text.unwrap_or(&decoded).as_bytes());
+            *fresh &= ids.is_empty();
             return Ok(());
         }
         if let Some(shown) = &self.shown {
@@ -244,6 +253,27 @@ impl Decoder {
             Some(slots) => self.decode_slots(slots, ids, out),
             None => self.decode_slowly(ids, out),
         }
+    }
+
+    /// The vocabulary's tokens in the order of their decoded bytes; `fresh` is whether they begin a text.
+    ///
+    /// # Errors
+    /// As [`Self::decode_more`].
+    pub fn sorted_tokens(&self, fresh: bool, stop: &Stop) -> Result<Tokens> {
+        let (mut decoded, mut sorted) = (Tokens::default(), Tokens::default());
+        for id in self.vocab.ids() {
+            self.decode_more(&[id], &mut { fresh }, stop, &mut decoded.blob)?;
+            decoded.ends.push(decoded.blob.len() as u32);
+        }
+        let keys = self.vocab.ids().enumerate().map(|(place, id)| TrieKey::new(decoded.token(place), id));
+        let mut keys: Vec<TrieKey<'_>> = keys.collect();
+        keys.sort_unstable();
+        for key in keys {
+            sorted.blob.extend_from_slice(key.bytes);
+            sorted.ends.push(sorted.blob.len() as u32);
+            sorted.ids.push(key.value);
+        }
+        Ok(sorted)
     }
 
     fn decode_slots(&self, slots: &DecodeSlots, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
@@ -330,6 +360,15 @@ mod tests {
         let stop = Stop::default();
         stop.raise();
         assert_eq!(decoder.decode_long(&ids, &stop, &mut parts).unwrap_err(), Error::Interrupted);
+    }
+
+    #[test]
+    fn sorted_tokens_are_in_the_order_of_their_bytes() {
+        let decoder = make_decoder(&["ab", "a longer token", "a longer one", "abc", "a\0"], &[("<s>", 261)]);
+        let sorted = decoder.sorted_tokens(true, &Stop::default()).unwrap();
+        let mut expected: Vec<(&[u8], u32)> = decoder.vocab.tokens().collect();
+        expected.sort_unstable();
+        assert_eq!((0..261).map(|at| (sorted.token(at), sorted.ids[at])).collect::<Vec<_>>(), expected);
     }
 
     #[test]

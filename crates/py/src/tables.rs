@@ -11,6 +11,7 @@ use crate::errors;
 use crate::memory::constant;
 
 type Array1<'py> = Bound<'py, PyArray1<u32>>;
+pub type TokenBuffers<'py> = (Bound<'py, PyBytes>, Array1<'py>, Array1<'py>);
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_tiktoken, module)?)?;
@@ -31,11 +32,7 @@ fn sha256(py: Python<'_>, data: &[u8], end: usize) -> PyResult<String> {
 
 #[guarded]
 #[pyfunction]
-fn parse_tiktoken<'py>(
-    py: Python<'py>,
-    data: &[u8],
-    path: &str,
-) -> PyResult<(Bound<'py, PyBytes>, Array1<'py>, Array1<'py>)> {
+fn parse_tiktoken<'py>(py: Python<'py>, data: &[u8], path: &str) -> PyResult<TokenBuffers<'py>> {
     let tokens = parse(py, data, path, table::parse_tiktoken)?;
     buffers(py, tokens)
 }
@@ -126,6 +123,6 @@ fn parse<T: Send>(
 }
 
 /// The token bytes, their ends and ids, all immutable, so that a model keeps them without a copy.
-fn buffers(py: Python<'_>, tokens: Tokens) -> PyResult<(Bound<'_, PyBytes>, Array1<'_>, Array1<'_>)> {
+pub fn buffers(py: Python<'_>, tokens: Tokens) -> PyResult<TokenBuffers<'_>> {
     Ok((PyBytes::new(py, &tokens.blob), constant(py, tokens.ends)?, constant(py, tokens.ids)?))
 }

@@ -21,7 +21,7 @@ from .._base.wording import close_names, list_some
 from .._model.model import Model
 from .._model.patterns import UNSET, PatternArgument
 from .._storage.atomic_files import current_path, finish_renames, make_folder, write_files
-from ..errors import CannotRepresent, FormatError, InvalidOption, ModelError, UnknownName
+from ..errors import CannotRepresent, FormatError, InvalidOption, ModelError, UnknownFormat, UnknownName
 from .arguments import check_losses
 from .texts import SETS, FileContent
 
@@ -369,7 +369,7 @@ def detect_format(data: bytes, path: str) -> Format:
         names = " and ".join(repr(row.name) for row in candidates)
         raise FormatError(path, None, f"looks like {names}; choose with format=")
     content = "is empty" if not data else f"starts with {data[:20]!r}"
-    raise FormatError(
+    raise UnknownFormat(
         path,
         None,
         f"{content}, which matches no known format of tokenizers; expected such a file, or choose its format with "

@@ -32,7 +32,6 @@ FIELDS = {
     "special_tokens": "the special tokens",
     "texts": "the texts",
 }
-UNKNOWN = "matches no known format of tokenizers"  # part of the `FormatError` of an unrecognised file
 SHORT = 80  # characters of a value that a message quotes
 
 
@@ -57,9 +56,7 @@ def shorten(text: str) -> str:
 
 
 def unread_message(error: Any) -> str:
-    if UNKNOWN in error.problem:
-        return f"{error.path} is not a tokenizer in a format that toksmith reads"
-    return str(error)
+    return f"{error.path} is not a tokenizer in a format that toksmith reads"
 
 
 def missing_message(error: Any) -> str:
@@ -81,5 +78,5 @@ MESSAGES: Mapping[type[Exception], Callable[[Any], str]] = {
     toksmith.errors.SpecialTokenInText: special_message,
     toksmith.errors.InvalidOption: invalid_message,
     toksmith.errors.NotInVocabulary: missing_message,
-    toksmith.errors.FormatError: unread_message,
+    toksmith.errors.UnknownFormat: unread_message,
 }

@@ -8,9 +8,9 @@ can be cut without changing an id (`encode/boundaries.rs`), only the necessary p
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .results import Chunk, Healing
 
 __all__ = [
-    "Continuations",
+    "SortedTokens",
     "first_drift",
     "heal_prompt",
     "longest_added",
@@ -199,79 +199,46 @@ def first_drift(engine: _core.Engine, model: Model, ids: Iterable[int]) -> int |
     return None
 
 
-class OrderedTokens(NamedTuple):
-    """The decoded bytes of the ordinary tokens, sorted; their ids; and the length of the longest."""
+class SortedTokens:
+    """The ordinary tokens in the order of their bytes, as they are decoded; `fresh` is whether they begin a text."""
 
-    contents: list[bytes]
-    ids: NDArray[np.uint32]
-    longest: int
+    def __init__(self, engine: _core.Engine, fresh: bool) -> None:
+        self.blob, ends, self.ids = engine.sorted_tokens(fresh)
+        self.cuts = np.append(np.uint32(0), ends).data  # a view, because it gives integers sooner
+        self.longest = int(np.diff(ends, prepend=0).max(initial=0))
 
-
-class Continuations:
-    """The tokens that can continue a text, sorted by their decoded bytes; `heal` builds the tables on demand."""
-
-    def __init__(self, engine: _core.Engine, model: Model) -> None:
-        self._engine, self._model = engine, model
-        self._made: dict[bool, OrderedTokens] = {}
-
-    def tokens(self, first: bool) -> OrderedTokens:
-        """The tokens; `first` is whether they are decoded at the start of a text."""
-        key, tables = first and bool(self._model.decoders), self._made
-        if key not in tables:
-            tables[key] = self._sort_tokens(key)
-        return tables[key]
-
-    def _sort_tokens(self, first: bool) -> OrderedTokens:
-        model = self._model
-        rows = zip(model.tokens, model.ids.tolist(), strict=True)
-        decode_more = self._engine.decode_more
-        pairs = sorted((decode_more([id], fresh=first)[0] if model.decoders else token, id) for token, id in rows)
-        ids = np.array([id for _, id in pairs], np.uint32)
-        return OrderedTokens([token for token, _ in pairs], ids, max((len(token) for token, _ in pairs), default=0))
-
-    def made(self) -> list[list[bytes]]:
-        """The decoded tokens of the tables built so far."""
-        return [tokens.contents for tokens in self._made.values()]
-
-    def release(self) -> None:
-        """Drops the tables."""
-        self._made = {}
+    def starting_with(self, prefix: bytes) -> NDArray[np.uint32]:
+        """The ids of the tokens that begin with `prefix`, ascending."""
+        blob, cuts, places = self.blob, self.cuts, range(len(self.ids))
+        first = bisect_left(places, prefix, key=lambda at: blob[cuts[at] : cuts[at + 1]])
+        last = bisect_left(places, True, first, key=lambda at: not blob.startswith(prefix, cuts[at], cuts[at + 1]))
+        return np.sort(self.ids[first:last])
 
 
-def heal_prompt(parts: PartEncoder, continuations: Continuations, text: str | bytes) -> Healing:
-    """See `Tokenizer.heal`."""
+def heal_prompt(parts: PartEncoder, model: Model, tables: dict[bool, SortedTokens], text: str | bytes) -> Healing:
+    """See `Tokenizer.heal`. `tables` are the sorted tokens, by whether they begin a text; this makes those that it needs."""
     from .results import Healing
 
-    data = as_utf8(text)
-    cut = _core.find_cut(parts.engine, data, 0, last=True) or 0
+    engine, data = parts.engine, as_utf8(text)
+    cut = _core.find_cut(engine, data, 0, last=True) or 0
     with shift_offsets(lambda offset: offset_in(text, offset)):
-        stable_ids = parts.engine.encode(data[:cut], parts.special, "replace", None)
+        stable_ids = engine.encode(data[:cut], parts.special, "replace", None)
     with shift_offsets(lambda offset: offset_in(text, cut + offset)):
-        ids, _, ends = _core.encode_with_offsets(parts.engine, data[cut:], parts.special, "replace", False)
-    # A rest that is longer than all tokens begins none of them.
-    longest = max(continuations.tokens(first).longest for first in (False, True))
+        ids, _, ends = _core.encode_with_offsets(engine, data[cut:], parts.special, "replace", False)
+    # Without decoders, a token is the same at the start of a text. Later tokens are not there after any decoded bytes.
+    is_fresh = bool(model.decoders) and engine.decode_more(stable_ids, fresh=True)[1]
+    for fresh in {False, is_fresh} - tables.keys():
+        tables[fresh] = SortedTokens(engine, fresh)
     # Text that a normalizer removes from the end has no id; it is a rest only if a token begins with it.
-    rests = ((count, cut + end) for count, end in enumerate([0, *ends.tolist()]) if len(data) - cut - end <= longest)
-    is_fresh = True
-    for count, start in chain(rests, [(len(ids), len(data))]):
-        rest = data[start:]
-        # After the first decoded bytes, later tokens are not at the start of the text.
-        is_fresh = is_fresh and parts.engine.decode_more([*stable_ids, *ids[:count].tolist()], fresh=True)[1]
-        tokens = continuations.tokens(is_fresh)
-        first, last = prefix_range(tokens.contents, rest)
-        if first < last or not rest:
-            kept_ids = [*stable_ids, *ids[:count].tolist()]
-            return Healing(kept_ids, rest, np.sort(tokens.ids[first:last]), stable=count == 0)
+    for count, end in chain(enumerate([0, *ends.tolist()]), [(len(ids), len(data) - cut)]):
+        is_fresh = is_fresh and engine.decode_more(ids[:count][-1:], fresh=True)[1]
+        if len(data) - cut - end > tables[is_fresh].longest:  # it begins no token
+            continue
+        rest = data[cut + end :]
+        found = tables[is_fresh].starting_with(rest)
+        if len(found) or not rest:
+            return Healing([*stable_ids, *ids[:count].tolist()], rest, found, stable=count == 0)
     raise AssertionError("an empty rest begins every token")
-
-
-def prefix_range(tokens: Sequence[bytes], prefix: bytes) -> tuple[int, int]:
-    """The range of the sorted tokens that begin with a prefix."""
-    following = prefix.rstrip(b"\xff")
-    first = bisect_left(tokens, prefix)
-    if not following:
-        return first, len(tokens)
-    return first, bisect_left(tokens, following[:-1] + bytes([following[-1] + 1]))
 
 
 def pieces_of(engine: _core.Engine, model: Model, text: str | bytes, special: Special) -> list[bytes]:

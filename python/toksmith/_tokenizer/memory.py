@@ -7,8 +7,7 @@ compiled regexes, the memory of running calls, and up to 32 MiB that the process
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from .. import _core, _render
 from .._base.wording import number_of
 from .._model.model import Model
 from .._render import Table
+from .boundaries import SortedTokens
 
 __all__ = ["MemoryUse", "memory_use"]
 
@@ -69,10 +69,10 @@ class MemoryUse(_render.Shown):
         return f"<MemoryUse {self.total:,} bytes, {number_of(self.sessions, 'session')}>"
 
 
-def memory_use(model: Model, engine: _core.Engine, healing: Sequence[Sequence[bytes]]) -> MemoryUse:
+def memory_use(model: Model, engine: _core.Engine, healing: Collection[SortedTokens]) -> MemoryUse:
     """The memory of a model, its engine and the tables of `heal`."""
     arrays = [model.ids, model.merges, model.tokens.ends, model.scores]
     model_bytes = len(model.tokens.blob) + sum(array.nbytes for array in arrays if array is not None)
-    healing_bytes = (sys.getsizeof(tokens) + sum(map(sys.getsizeof, tokens)) for tokens in healing)
+    healing_bytes = sum(len(tokens.blob) + tokens.cuts.nbytes + tokens.ids.nbytes for tokens in healing)
     tables, first_use, sessions, session_bytes = engine.memory()
-    return MemoryUse(model_bytes, tables, first_use, sum(healing_bytes), session_bytes, sessions)
+    return MemoryUse(model_bytes, tables, first_use, healing_bytes, session_bytes, sessions)

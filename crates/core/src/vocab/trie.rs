@@ -122,15 +122,19 @@ impl Trie {
 
 /// A key in the order of its bytes. Its head decides most comparisons without a look at the other bytes.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct TrieKey<'k> {
+pub struct TrieKey<'k> {
     /// The first eight bytes, padded with zeros.
     head: u64,
-    bytes: &'k [u8],
-    value: u32,
+    /// All bytes.
+    pub bytes: &'k [u8],
+    /// The key's value.
+    pub value: u32,
 }
 
 impl<'k> TrieKey<'k> {
-    fn new(bytes: &'k [u8], value: u32) -> Self {
+    /// The key of these bytes.
+    #[must_use]
+    pub fn new(bytes: &'k [u8], value: u32) -> Self {
         let mut head = [0; 8];
         let len = bytes.len().min(8);
         head[..len].copy_from_slice(&bytes[..len]);
