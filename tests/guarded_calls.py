@@ -57,13 +57,15 @@ class Sample:
         self.core = core
         blob = b"".join(bytes([byte]) for byte in range(256)) + b"ab"
         ends = numbers([*range(1, 257), 258])
-        merges = numbers([97, 98, 256]).reshape(1, 3)
-        self.tables = (blob, ends, np.arange(257, dtype=np.uint32), merges)
+        merges = numbers([97, 98, 256])
+        self.tables = (blob, core.Memory(ends), core.Memory([*range(257)]), core.Memory(merges))
         self.vocab = self.new_vocab()
         self.engine = core.Engine(self.vocab, ["[a-z]+"], [("<s>", 300, True)])
         self.calls = calls_of(core)(1, two=2)
         self.calls._begin(self.engine)
-        self.pieces = core.Vocab("unigram", "char", b"ab", numbers([1, 2]), numbers([0, 1]), merges[:0], "pair", False)
+        self.pieces = core.Vocab(
+            "unigram", "char", b"ab", core.Memory([1, 2]), core.Memory([0, 1]), core.Memory([]), "pair", False
+        )
         self.merges: Any = None
         self.counter = self.new_counter()
         self.counter.add(["ab ab", "b"], 1)
@@ -102,9 +104,8 @@ class Sample:
     def of_characters(self) -> Any:
         chars = {"scores": None, "kind": "bpe", "byte_fallback": False, "unknown": None, "frozen": [("x", 1)]}
         chars |= {"charsmap": None, "dummy": "before", "remove_extra": False, "escape": False, "shown": ("once", "?")}
-        vocab = self.core.Vocab(
-            "bpe", "char", b"ab ", numbers([1, 2, 3]), numbers([0, 1, 2]), self.tables[3][:0], "bytes", False
-        )
+        memory = self.core.Memory
+        vocab = self.core.Vocab("bpe", "char", b"ab ", memory([1, 2, 3]), memory([0, 1, 2]), memory([]), "bytes", False)
         return self.core.Engine(vocab, [], [], chars, None)
 
     def new_counter(self) -> Any:
@@ -134,7 +135,7 @@ SIZES = {"size": 2, "seeds": 9, "longest": 4, "shrink": 0.5, "rounds": 1, "threa
 TURNS = {"others": [], "development": [], "ratios": [1.0], "shared": 0, "seeds": 0, "window": None}
 DRAWN = {"seed": 1, "dropout": 0.5, "alpha": 0.1}
 CALLS: dict[str, Callable[[Sample], object]] = {
-    "Memory.__new__": lambda of: memoryview(of.core.Memory(np.zeros(9, np.uint8))),
+    "Memory.__new__": lambda of: memoryview(of.core.Memory(np.zeros(9, np.uint64))),
     "Vocab.__new__": Sample.new_vocab,
     "Vocab.__len__": lambda of: len(of.vocab),
     "Vocab.token": lambda of: of.vocab.token(97),
@@ -257,7 +258,8 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "parse_tiktoken": lambda of: of.core.parse_tiktoken(b"YQ== 0\n", "x"),
     "parse_token_lines": lambda of: of.core.parse_token_lines(b"0 YQ==\n", 0, 1, "x", 2),
     "dump_token_lines": lambda of: of.core.dump_token_lines(b"a", numbers([1]), numbers([0])),
-    "parse_number_lines": lambda of: of.core.parse_number_lines(b"1 2\n", 0, 1, 2, "x"),
+    "parse_merge_lines": lambda of: of.core.parse_merge_lines(b"1 2 3\n", 0, 1, "x"),
+    "parse_number_lines": lambda of: of.core.parse_number_lines(b"1 2\n", 0, 1, "x"),
     "dump_number_lines": lambda of: of.core.dump_number_lines(np.ones((1, 2), np.uint64)),
 }
 

@@ -188,20 +188,29 @@ def test_nothing_of_a_model_can_be_set() -> None:
 
 def test_arrays_that_the_core_reads_are_kept_without_a_copy() -> None:
     lines = b"".join(b"%d a%02d\n" % (3 * at, at) for at in range(99))
-    blob, ends, ids, _, _ = _core.parse_token_lines(lines, 0, 99, "a file", 0)
-    assert (len(blob), ends[-1], ids[-1]) == (3 * 99, 3 * 99, 294)
-    for array in (ends, ids):
-        assert freeze(array, np.uint32, "ids") is array
+    (blob, ends, ids), _, _ = _core.parse_token_lines(lines, 0, 99, "a file", 0)
+    model = Model(TokenTable(blob, ends), ids, kind="words")
+    assert (len(blob), model.tokens.ends[-1], model.ids[-1]) == (3 * 99, 3 * 99, 294)
+    for memory, array in ((ends, model.tokens.ends), (ids, model.ids)):
+        assert np.shares_memory(np.frombuffer(memory, np.uint32), array)
+        assert freeze(array, np.uint32, "ids") is memory
         with pytest.raises(ValueError, match="WRITEABLE"):
             array.flags.writeable = True
 
 
-@pytest.mark.parametrize("size", range(20))
-def test_constant_memory_of_any_size_is_copied(size: int) -> None:
-    given = np.arange(size, dtype=np.uint8)
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+@pytest.mark.parametrize("size", range(4))
+def test_constant_memory_is_a_copy(size: int, dtype: type[np.unsignedinteger[Any]]) -> None:
+    given = np.arange(size, dtype=dtype)
     memory = memoryview(_core.Memory(given))
     given += 1
-    assert memory.readonly and memory.tolist() == [*range(size)]
+    assert memory.readonly and np.frombuffer(memory, dtype).tolist() == [*range(size)]
+
+
+@pytest.mark.parametrize("numbers", [[-1], [1 << 32], ["1"], np.zeros(1), (1, 2)])
+def test_memory_of_other_numbers_is_refused(numbers: Any) -> None:
+    with pytest.raises((TypeError, OverflowError)):
+        _core.Memory(numbers)
 
 
 def test_options_and_metadata_are_copied() -> None:
@@ -224,7 +233,7 @@ def test_a_changed_model_shares_the_other_arrays() -> None:
         assert [*other.tokens] == TOKENS
         assert other.metadata == {"a": "b"}
     other = dataclasses.replace(model, whole_piece=True)
-    assert other.ids is model.ids and other.merges.base is not None
+    assert np.shares_memory(other.ids, model.ids) and other.merges.base is not None
     assert np.shares_memory(other.merges, model.merges)
 
 
@@ -244,7 +253,7 @@ def test_a_changed_model_shares_the_other_arrays() -> None:
 def test_numbers_that_would_change_are_refused(ids: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="ids"):
         of(ids)
-    assert len(freeze(ids[:0], np.uint32, "ids")) == 0
+    assert memoryview(freeze(np.asarray(ids[:0]), np.uint32, "ids")).nbytes == 0
 
 
 def test_a_blob_that_is_not_bytes_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,20 @@ def test_a_file_of_an_unexpected_form_is_named(copy: Path, path: str, old: str, 
 
 def test_the_current_version_has_release_notes() -> None:
     assert (ROOT / "docs" / "releases" / f"{toksmith.__version__}.md").is_file()
+
+
+def test_an_installation_takes_at_most_60_mb_beside_numpy() -> None:
+    names, size = ["toksmith"], 0
+    for name in names:
+        try:
+            distribution = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue  # another system or Python needs it
+        paths = [Path(str(file.locate())) for file in distribution.files or ()]
+        size += sum(path.stat().st_size for path in paths if path.is_file())
+        needed = [text for text in distribution.requires or () if "extra ==" not in text]
+        names += {re.split(r"[^\w.-]", text)[0].lower() for text in needed} - {*names, "numpy"}
+    package = Path(toksmith.__file__).parent  # an editable installation does not list it
+    size += sum(path.stat().st_size for path in package.rglob("*") if path.is_file())
+    assert {"click", "markdown-it-py", "protobuf", "pygments", "regex", "rich"} <= {*names}
+    assert 10_000_000 < size <= 60_000_000

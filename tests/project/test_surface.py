@@ -78,31 +78,69 @@ def test_only_requested_modules_are_imported() -> None:
     asked = "import sys, toksmith; toksmith.load; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True).stdout.split()
     assert "toksmith._sources.load" in found
-    heavy = {"rich", "regex", "click", "tempfile", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
-    assert not {*found} & (heavy | {"toksmith.explain", "toksmith._judge.doctor", "toksmith._training"})
+    assert not {*found} & (
+        NOT_FOR_TEXTS | {"click", "toksmith.explain", "toksmith._judge.doctor", "toksmith._training"}
+    )
 
 
-COUNT = """
+SHELL = """
 import sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
 from toksmith._cli import main
 try:
     main()
 finally:
-    print(*sys.modules)
+    print(*sys.modules, *(f"open:{name}" for name in opened), file=sys.stderr)
 """
+NOT_FOR_TEXTS = {
+    "numpy",
+    "rich",
+    "google.protobuf",
+    "regex",
+    "pathlib",
+    "logging",
+    "tempfile",
+    "shutil",
+    "ssl",
+    "asyncio",
+}
+NOT_FOR_TEXTS |= {"hashlib", "urllib.request", "pyarrow", "matplotlib", "importlib.metadata"}
 
 
-def test_counting_imports_nothing_that_draws_or_trains(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("low lower lowest", encoding="utf-8")
-    toksmith.train(Path(tmp_path / "a.txt"), 260, progress=False).save(tmp_path / "own.toksmith")
-    command = [sys.executable, "-c", COUNT, "count", "a.txt", "-t", "own.toksmith"]
-    ran = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
-    found = {*ran.stdout.split()}
+@pytest.mark.parametrize("file", ["own.toksmith", "own.tiktoken", "tokenizer.json"])
+@pytest.mark.parametrize("command", ["count", "encode", "decode"])
+def test_a_command_on_a_text_imports_little_and_opens_each_file_once(tmp_path: Path, command: str, file: str) -> None:
+    tok = toksmith.train("low lower lowest", 260, special_tokens=["<|end|>"], progress=False)
+    tok.save(tmp_path / file)
+    (tmp_path / "a.txt").write_text("108 111" if command == "decode" else "low lower lowest", encoding="utf-8")
+    more = ["--pattern", "cl100k", "--special-token", "<|end|>=259"] if file.endswith(".tiktoken") else []
+    arguments = [sys.executable, "-c", SHELL, command, "a.txt", "-t", file, *more]
+    ran = subprocess.run(arguments, check=True, capture_output=True, text=True, cwd=tmp_path)
+    found = ran.stderr.split()
     assert "toksmith._tokenizer.tokenizer" in found
-    heavy = {"rich", "regex", "tempfile", "shutil", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
-    assert not found & heavy
+    assert not {*found} & NOT_FOR_TEXTS
     ours = {"explain", "_judge", "_training", "_playground", "_jobs", "metrics"}
-    assert not found & {f"toksmith.{name}" for name in ours}
+    assert not {*found} & {f"toksmith.{name}" for name in ours}
+    assert [found.count(f"open:{name}") for name in (file, "a.txt")] == [1, 1]
+
+
+def test_an_array_of_numpy_is_made_at_first_use(tmp_path: Path) -> None:
+    tok = toksmith.train("low lower lowest", 260, progress=False)
+    tok.save(tmp_path / "own.toksmith")
+    asked = """
+import sys, toksmith
+tok = toksmith.load("own.toksmith")
+assert tok.decode(tok.encode("low lower")) == "low lower" and tok.count("low") and tok.encode_batch(["low"])
+assert "numpy" not in sys.modules
+print(tok.model.merges.tolist(), tok.model.ids.tolist() == [*range(260)], tok.model.training.left.tolist())
+print(tok.encode_array("low", dtype="int64").dtype, tok.encode_padded(["low"], pad=0).ids.dtype, *tok.model.tokens.ends[-2:])
+"""
+    ran = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True, cwd=tmp_path)
+    model, record = tok.model, tok.model.training
+    assert record is not None
+    expected = f"{model.merges.tolist()} True {record.left.tolist()}\nint64 int64 {' '.join(map(str, model.tokens.ends[-2:]))}\n"
+    assert ran.stdout == expected
 
 
 # The reference is separate: it is a page to read, and lists no name twice.

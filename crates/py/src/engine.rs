@@ -31,7 +31,7 @@ use crate::column::TextBlock;
 use crate::guard::Arg;
 use crate::ids::IdSource;
 use crate::stages::Stages;
-use crate::tables::{TokenBuffers, buffers};
+use crate::tables::{Buffers, buffers};
 use crate::text::{Errors, Text, check_signals_at, items, type_error};
 use crate::vocab::Vocab;
 use crate::{errors, ids, objects};
@@ -264,9 +264,9 @@ impl Engine {
     }
 
     /// The vocabulary's tokens by their decoded bytes; `fresh` is whether they begin a text.
-    fn sorted_tokens<'py>(&self, py: Python<'py>, fresh: bool) -> PyResult<TokenBuffers<'py>> {
+    fn sorted_tokens<'py>(&self, py: Python<'py>, fresh: bool) -> PyResult<Buffers<'py>> {
         let size = weight(self.decoder.size() * 4, self.decoder.uses_regex());
-        buffers(py, call(py, size, |stop| self.decoder.sorted_tokens(fresh, stop))?)
+        Ok(buffers(py, call(py, size, |stop| self.decoder.sorted_tokens(fresh, stop))?))
     }
 
     fn decode_batch<'py>(

@@ -1,6 +1,6 @@
 //! Parses and writes the token tables of files.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::table::{self, Tokens};
@@ -8,16 +8,17 @@ use toksmith_guard::guarded;
 
 use crate::call::{call, table_weight};
 use crate::errors;
-use crate::memory::constant;
+use crate::memory::Memory;
 
-type Array1<'py> = Bound<'py, PyArray1<u32>>;
-pub type TokenBuffers<'py> = (Bound<'py, PyBytes>, Array1<'py>, Array1<'py>);
+/// The token bytes, their ends and ids.
+pub type Buffers<'py> = (Bound<'py, PyBytes>, Memory, Memory);
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_tiktoken, module)?)?;
     module.add_function(wrap_pyfunction!(refuse_repeats, module)?)?;
     module.add_function(wrap_pyfunction!(parse_token_lines, module)?)?;
     module.add_function(wrap_pyfunction!(dump_token_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_merge_lines, module)?)?;
     module.add_function(wrap_pyfunction!(parse_number_lines, module)?)?;
     module.add_function(wrap_pyfunction!(dump_number_lines, module)?)?;
     module.add_function(wrap_pyfunction!(sha256, module)?)
@@ -32,9 +33,8 @@ fn sha256(py: Python<'_>, data: &[u8], end: usize) -> PyResult<String> {
 
 #[guarded]
 #[pyfunction]
-fn parse_tiktoken<'py>(py: Python<'py>, data: &[u8], path: &str) -> PyResult<TokenBuffers<'py>> {
-    let tokens = parse(py, data, path, table::parse_tiktoken)?;
-    buffers(py, tokens)
+fn parse_tiktoken<'py>(py: Python<'py>, data: &[u8], path: &str) -> PyResult<Buffers<'py>> {
+    Ok(buffers(py, parse(py, data, path, table::parse_tiktoken)?))
 }
 
 #[guarded]
@@ -46,7 +46,6 @@ fn refuse_repeats(py: Python<'_>, data: &[u8], path: &str) -> PyResult<()> {
 /// Parses the token lines, and computes the SHA-256 of `data[:signed]`.
 #[guarded]
 #[pyfunction]
-#[allow(clippy::type_complexity)]
 fn parse_token_lines<'py>(
     py: Python<'py>,
     data: &[u8],
@@ -54,15 +53,14 @@ fn parse_token_lines<'py>(
     count: usize,
     path: &str,
     signed: usize,
-) -> PyResult<(Bound<'py, PyBytes>, Array1<'py>, Array1<'py>, usize, String)> {
+) -> PyResult<(Buffers<'py>, usize, String)> {
     let signed = &data[..signed.min(data.len())];
     let both = |data: &[u8]| {
         let (tokens, next) = table::parse_token_lines(data, start, count)?;
         Ok((tokens, next, table::sha256(signed)))
     };
     let (tokens, next, digest) = parse(py, data, path, both)?;
-    let (blob, ends, ids) = buffers(py, tokens)?;
-    Ok((blob, ends, ids, next, digest))
+    Ok((buffers(py, tokens), next, digest))
 }
 
 #[guarded]
@@ -81,16 +79,26 @@ fn dump_token_lines<'py>(
 
 #[guarded]
 #[pyfunction]
-fn parse_number_lines<'py>(
-    py: Python<'py>,
+fn parse_merge_lines(py: Python<'_>, data: &[u8], start: usize, count: usize, path: &str) -> PyResult<(Memory, usize)> {
+    let (numbers, next) = parse(py, data, path, |data| table::parse_number_lines(data, start, count, 3))?;
+    // No token has the largest id, so that a vocabulary refuses a merge with a larger one.
+    let ids: Vec<u32> = numbers.into_iter().map(|number| u32::try_from(number).unwrap_or(u32::MAX)).collect();
+    Ok((ids.into(), next))
+}
+
+/// The two columns of a table of numbers, and the end of its lines.
+#[guarded]
+#[pyfunction]
+fn parse_number_lines(
+    py: Python<'_>,
     data: &[u8],
     start: usize,
     count: usize,
-    columns: usize,
     path: &str,
-) -> PyResult<(Bound<'py, PyArray2<u64>>, usize)> {
-    let (numbers, next) = parse(py, data, path, |data| table::parse_number_lines(data, start, count, columns))?;
-    Ok((numbers.into_pyarray(py).reshape([count, columns])?, next))
+) -> PyResult<(Memory, Memory, usize)> {
+    let (numbers, next) = parse(py, data, path, |data| table::parse_number_lines(data, start, count, 2))?;
+    let (left, right): (Vec<u64>, Vec<u64>) = numbers.as_chunks().0.iter().map(|&[left, right]| (left, right)).unzip();
+    Ok((left.into(), right.into(), next))
 }
 
 #[guarded]
@@ -122,7 +130,7 @@ fn parse<T: Send>(
     }
 }
 
-/// The token bytes, their ends and ids, all immutable, so that a model keeps them without a copy.
-pub fn buffers(py: Python<'_>, tokens: Tokens) -> PyResult<TokenBuffers<'_>> {
-    Ok((PyBytes::new(py, &tokens.blob), constant(py, tokens.ends)?, constant(py, tokens.ids)?))
+/// The buffers, all immutable, so that a model keeps them without a copy.
+pub fn buffers(py: Python<'_>, tokens: Tokens) -> Buffers<'_> {
+    (PyBytes::new(py, &tokens.blob), tokens.ends.into(), tokens.ids.into())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -20,6 +20,7 @@ use toksmith_guard::guarded;
 use crate::call::{call, table_weight};
 use crate::errors;
 use crate::guard::Arg;
+use crate::memory::Memory;
 use crate::text::type_error;
 
 /// The data that a kind without merges needs besides its tokens.
@@ -101,9 +102,9 @@ impl Vocab {
         kind: &str,
         unit: &str,
         blob: &Bound<'_, PyBytes>,
-        ends: PyReadonlyArray1<'_, u32>,
-        ids: PyReadonlyArray1<'_, u32>,
-        merges: PyReadonlyArray2<'_, u32>,
+        ends: &Bound<'_, Memory>,
+        ids: &Bound<'_, Memory>,
+        merges: &Bound<'_, Memory>,
         merge_rule: &str,
         whole_piece: bool,
         prefix: &str,
@@ -123,9 +124,9 @@ impl Vocab {
             "bytes" => MergeRule::Bytes,
             _ => return Err(invalid("merge_rule", merge_rule, "'pair' or 'bytes'")?),
         };
-        let (merge_numbers, _) = merges.as_slice()?.as_chunks::<3>();
-        let tables =
-            Tables { blob: blob.as_bytes(), ends: ends.as_slice()?, ids: ids.as_slice()?, merges: merge_numbers };
+        let (merge_numbers, _) = merges.get().as_slice()?.as_chunks::<3>();
+        let (ends, ids) = (ends.get().as_slice()?, ids.get().as_slice()?);
+        let tables = Tables { blob: blob.as_bytes(), ends, ids, merges: merge_numbers };
         let size = table_weight(tables.blob.len() + merge_numbers.len());
         let vocab =
             call(py, size, move |_| CoreVocab::with_prefix(unit, merge_rule, whole_piece, tables, prefix.as_bytes()))?;

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,9 +85,18 @@ def complete_from(names: Callable[[], Iterable[str]]) -> Callable[[click.Context
     return lambda ctx, param, incomplete: filter_by_prefix(names(), incomplete)
 
 
+class LocalPath(click.Path):
+    """A path as a `pathlib.Path`."""
+
+    def coerce_path_result(self, value: str | os.PathLike[str]) -> Any:
+        from pathlib import Path  # slow to import
+
+        return Path(value)
+
+
 TOKENIZER = TokenizerName()
 FILE = click.Path(readable=False)  # the command itself reports an unreadable file
-PATH = click.Path(path_type=Path)
+PATH = LocalPath()
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print warnings, but no progress and no summary.")

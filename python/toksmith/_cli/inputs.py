@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -28,6 +27,8 @@ from .._render import print_json, tell
 from .arguments import STDIN, Flags, drop_none
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.progress import Progress as Bar
 
 __all__ = [
@@ -111,10 +112,12 @@ def parse_language_and_file(argument: str, hint: str = "FILE") -> tuple[str, str
     name, equals, file = argument.partition("=")
     if not argument or (equals and not (name and file)):
         raise click.BadParameter(f"expected NAME=FILE or FILE, not {argument!r}", param_hint=hint)
-    return (name, file) if equals else (Path(argument).stem, argument)
+    return (name, file) if equals else (os.path.splitext(os.path.basename(argument))[0], argument)
 
 
 def files_by_language(arguments: Sequence[str], hint: str = "FILE") -> dict[str, Path]:
+    from pathlib import Path  # slow to import
+
     files: dict[str, Path] = {}
     for argument in arguments:
         name, file = parse_language_and_file(argument, hint)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import io
 import os
 import signal
@@ -25,7 +26,7 @@ import toksmith
 
 from .._base.system import SYSTEM
 from .._render.streams import __file__ as LINES
-from .._render.streams import guard_terminals, log_warnings, plain, tell
+from .._render.streams import guard_terminals, plain, tell
 from .commands import ABOUT, COMMANDS, GROUPS, suggest_commands
 from .flags import error_message, usage_of
 
@@ -339,7 +340,7 @@ def main() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8", newline="\n"))  # noqa: SIM115 - as long as the process
     use_utf8()
     guard_terminals()
-    log_warnings()
+    gc.freeze()  # collections skip the modules that the program has imported
     app.main()
 
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import Any
 
 from .._base.wording import quote_value
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, is_regex_split
 from .._model.special import check_special_tokens
 from ..errors import CannotRepresent, InvalidOption
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 __all__ = ["added_tokens", "check_losses", "refuse_losses"]
 
 
-def added_tokens(
-    special_tokens: Mapping[str, int] | None, tokens: TokenTable, ids: NDArray[np.uint32]
-) -> tuple[AddedToken, ...]:
+def added_tokens(special_tokens: Mapping[str, int] | None, tokens: TokenTable, ids: Any) -> tuple[AddedToken, ...]:
     """The added tokens of the argument `special_tokens`; raises if an id belongs to another token of the table."""
     if not special_tokens:
         return ()
@@ -34,8 +28,9 @@ def added_tokens(
         if id in contents:
             raise InvalidOption("special_tokens", (contents[id], content), f"only one token with the id {id}")
         contents[id] = content
-    for place in np.flatnonzero(np.isin(ids, list(contents))).tolist():
-        id, token = int(ids[place]), tokens[place]
+    id_list = array("I", bytes(ids))
+    for id in sorted(set(contents).intersection(id_list)):
+        token = tokens[id_list.index(id)]
         if token != contents[id].encode():
             raise InvalidOption("special_tokens", (contents[id], id), f"a free id; {token!r} already has this one")
     return tuple(AddedToken(content, id) for content, id in special_tokens.items())

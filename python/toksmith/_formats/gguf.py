@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, make_step
 from .._model.patterns import UNSET, PatternArgument, patterns, splitters
 from .._model.steps import template_of
@@ -305,7 +303,8 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     entries.update({name: value for name, value in gguf_values.items() if entries.get(name, value) == value})
     roles = roles_by_content({token.content: token.id for token in model.added_tokens if token.special})
     entries = {**roles, **entries}
-    import tempfile  # slow to import
+    import tempfile  # slow to import, as the next
+    from pathlib import Path
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.gguf"

@@ -11,8 +11,7 @@ import dataclasses
 from collections.abc import Collection, Iterator
 from typing import Any
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._model.model import AddedToken, Model, Step, TokenTable, make_step
 from ..errors import CannotRepresent
 from .sentencepiece import (

@@ -10,8 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._base.wording import number_of
 from ..errors import FormatError
 

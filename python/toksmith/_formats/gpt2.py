@@ -14,9 +14,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .. import _core
+from .._base import lazy_numpy as np
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, regex_split
 from .._model.patterns import UNSET, PatternArgument, splitters
 from .._render.streams import LOG

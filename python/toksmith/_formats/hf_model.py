@@ -10,10 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .. import _core
+from .._base import lazy_numpy as np
 from .._base.wording import number_of
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable
 from ..errors import CannotRepresent, InvalidOption
@@ -54,11 +52,11 @@ def read_merges(part: JsonObject) -> list[tuple[str, str]]:
     return merges
 
 
-def merge_table(part: JsonObject, vocab: Mapping[str, int], prefix: str) -> NDArray[np.uint32]:
-    """The merges by ids. A repeated pair has its last rank."""
+def merge_ids(part: JsonObject, vocab: Mapping[str, int], prefix: str) -> list[int]:
+    """The three ids of each merge, in rank order. A repeated pair has its last rank."""
     merges = read_merges(part)
     last = {pair: rank for rank, pair in enumerate(merges)}
-    rows = []
+    ids: list[Any] = []
     for rank, pair in enumerate(merges):
         if last[pair] != rank:
             continue
@@ -70,8 +68,8 @@ def merge_table(part: JsonObject, vocab: Mapping[str, int], prefix: str) -> NDAr
         if None in row:
             token = (left, right, result)[row.index(None)]
             part.fail(f"{token!r} is not in the vocabulary", f"merges[{rank}]")
-        rows.append(row)
-    return np.array(rows, np.uint32).reshape(-1, 3)
+        ids += row
+    return ids
 
 
 def read_bpe(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
@@ -84,9 +82,9 @@ def read_bpe(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[
     fuse, fallback = part.flag("fuse_unk", False), part.flag("byte_fallback", False)
     whole_piece = part.flag("ignore_merges", False)
     vocab = read_vocab(part)
-    merges = merge_table(part, vocab, prefix)
-    fields: dict[str, Any] = {"merges": merges, "whole_piece": whole_piece, "added_tokens": added}
-    if not (prefix or suffix) and (plain := as_byte_model(vocab, steps, fields)):
+    merges = merge_ids(part, vocab, prefix)
+    fields: dict[str, Any] = {"merges": _core.Memory(merges), "whole_piece": whole_piece, "added_tokens": added}
+    if not (prefix or suffix) and (plain := as_byte_model(vocab, steps, {*merges}, fields)):
         return plain
     if unknown is not None and unknown not in vocab:
         # HF fails at the first unknown character; here such a character counts as not in the vocabulary.
@@ -103,18 +101,19 @@ def read_bpe(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[
     )
 
 
-def sorted_table(tokens: Iterable[tuple[bytes, int]]) -> tuple[TokenTable, NDArray[np.uint32]]:
+def sorted_table(tokens: Iterable[tuple[bytes, int]]) -> tuple[TokenTable, Any]:
     """The token table and the ids, both sorted by id."""
     ordered = sorted(tokens, key=lambda pair: pair[1])
-    return TokenTable.of([token for token, _ in ordered]), np.array([id for _, id in ordered], np.uint32)
+    return TokenTable.of([token for token, _ in ordered]), _core.Memory([id for _, id in ordered])
 
 
-def as_byte_model(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], fields: dict[str, Any]) -> Model | None:
+def as_byte_model(
+    vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], merged: set[int], fields: dict[str, Any]
+) -> Model | None:
     """The byte-level model if the vocabulary's characters stand for bytes (GPT-2's alphabet); None otherwise."""
     splitters, byte_step = steps["splitters"], make_step("byte_characters")
     if steps["decoders"] != (byte_step,) or splitters.count(byte_step) != 1 or byte_step in steps["normalizers"]:
         return None
-    merged = set(fields["merges"].ravel().tolist())
     contents = {token.content: token for token in fields["added_tokens"]}
     tokens: list[tuple[bytes, int]] = []
     others: list[tuple[bytes, int]] = []

@@ -16,8 +16,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._model.model import BYTE_TOKENS, Model, Step, TokenTable
 from ..errors import CannotRepresent
 from .hf_steps import make_step

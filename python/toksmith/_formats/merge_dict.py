@@ -12,8 +12,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._model.model import Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument, splitters
 from ..errors import CannotRepresent, FormatError

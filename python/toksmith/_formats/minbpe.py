@@ -10,8 +10,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._base.wording import number_of
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._model.patterns import PatternArgument

@@ -12,9 +12,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, get_args
 
-import numpy as np
-
 from .. import _core
+from .._base import lazy_numpy as np
 from .._model.model import (
     ID_LIMIT,
     RARE_FIELDS,
@@ -249,11 +248,11 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     if version < 2 and "unused_ids" in header:
         reader.fail("model.unused_ids is a field of version 2")
     fields = model_fields(header)
-    tokens, ids = reader.tokens()
+    tokens, ids, count = reader.tokens()
     tokens_at = reader.start
     merges = reader.merges()
     merges_at = reader.start
-    scores = reader.scores(len(ids), fields.pop("score_type", "float32"), version)
+    scores = reader.scores(count, fields.pop("score_type", "float32"), version)
     if version != lowest_version(fields.get("unused_ids", ()), () if scores is None else scores.tolist()):
         raise FormatError(path, 1, "is version 2, but nothing in it needs more than version 1")
     training = reader.training()
@@ -262,9 +261,10 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     try:
         return Model(tokens, ids, merges=merges, scores=scores, training=training, metadata=metadata, **fields)
     except (ModelError, InvalidOption) as error:
-        if (row := faulty_token(tokens, ids)) is not None:
+        id_array, merge_array = (np.frombuffer(memory, np.uint32) for memory in (ids, merges))
+        if (row := faulty_token(tokens, id_array)) is not None:
             line = reader.line_number(tokens_at) + 1 + row
-        elif (row := faulty_merge(tokens, ids, merges)) is not None:
+        elif (row := faulty_merge(tokens, id_array, merge_array.reshape(-1, 3))) is not None:
             line = reader.line_number(merges_at) + 1 + row
         else:
             line = HEADER_LINE
@@ -336,27 +336,19 @@ class SectionReader:
             self.fail(f"expected a number of lines, not {digits[:40]!r}")
         return int(digits)
 
-    def tokens(self) -> tuple[TokenTable, NDArray[np.uint32]]:
+    def tokens(self) -> tuple[TokenTable, Any, int]:
+        """The tokens, the memory of their ids, and their number."""
         count = self.count("tokens")
         signed = len(self.data) - CHECKSUM_BYTES
-        blob, ends, ids, self.at, self.digest = _core.parse_token_lines(
+        (blob, ends, ids), self.at, self.digest = _core.parse_token_lines(
             self.data, self.at, count, self.path, max(signed, 0)
         )
-        return TokenTable(blob, ends), ids
+        return TokenTable(blob, ends), ids, count
 
-    def numbers(self, name: str, columns: int) -> NDArray[np.uint64]:
-        count = self.count(name)
-        table, self.at = _core.parse_number_lines(self.data, self.at, count, columns, self.path)
-        return table
-
-    def merges(self) -> NDArray[np.uint32]:
-        """The merges; raises for an id that is not below ID_LIMIT."""
-        table = self.numbers("merges", 3)
-        large = np.flatnonzero((table >= ID_LIMIT).any(axis=1))
-        if len(large):
-            place = self.line_number() + 1 + int(large[0])
-            raise FormatError(self.path, place, f"an id is not below {ID_LIMIT}")
-        return table.astype(np.uint32)
+    def merges(self) -> Any:
+        count = self.count("merges")
+        merges, self.at = _core.parse_merge_lines(self.data, self.at, count, self.path)
+        return merges
 
     def scores(self, tokens: int, score_type: str, version: int) -> NDArray[np.float32] | NDArray[np.float64] | None:
         """The scores, one for each token; None if the file has no such section."""
@@ -383,8 +375,9 @@ class SectionReader:
         if not self.comes_next("training"):
             return None
         record = self.json("training", RECORD)
-        table = self.numbers("counts", 2)
-        return TrainingRecord(counts=table[:, 0].copy(), left=table[:, 1].copy(), **record)
+        count = self.count("counts")
+        counts, left, self.at = _core.parse_number_lines(self.data, self.at, count, self.path)
+        return TrainingRecord(counts=counts, left=left, **record)
 
     def metadata(self) -> dict[str, str]:
         """The metadata by name; empty if the file has no such section."""

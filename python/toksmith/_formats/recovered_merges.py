@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._base import lazy_numpy as np
 from .._base.wording import number_of
 from .._model.model import Model
 from ..errors import CannotRepresent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["pair_merges", "unreached_ids"]
 

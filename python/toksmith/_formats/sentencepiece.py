@@ -14,8 +14,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._model.model import AddedToken, Kind, Model, Step, TokenTable, make_step
 from .._model.patterns import PatternArgument
 from ..errors import CannotRepresent, FormatError

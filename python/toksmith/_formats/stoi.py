@@ -9,8 +9,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._model.model import ID_LIMIT, Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument
 from ..errors import CannotRepresent, FormatError, InvalidOption

@@ -14,8 +14,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._model.patterns import PatternArgument
 from ..errors import CannotRepresent, FormatError, InvalidOption

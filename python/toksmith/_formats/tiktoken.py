@@ -13,9 +13,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .. import _core
+from .._base import lazy_numpy as np
 from .._model.model import AddedToken, Model, Step, TokenTable
 from .._model.patterns import UNSET, PatternArgument, splitters
 from ..errors import CannotRepresent, FormatError, InvalidOption, ModelError

@@ -13,8 +13,7 @@ import io
 import operator
 from collections.abc import Collection, Mapping
 
-import numpy as np
-
+from .._base import lazy_numpy as np
 from .._model.model import AddedToken, Model, Step, TokenTable, make_step
 from .._model.patterns import UNSET, PatternArgument
 from ..errors import CannotRepresent, FormatError

@@ -13,12 +13,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from .. import _core
+from .._base import lazy_numpy as np
 from .._base.arguments import check_int, check_items
 from .._base.wording import number_of, preview_items
 from ..errors import ModelError
@@ -48,6 +48,36 @@ ENDS_SHOWN = 20  # tokens that a notebook shows from each end of a table
 BYTE_TOKENS: Mapping[bytes, int] = MappingProxyType({f"<0x{byte:02X}>".encode(): byte for byte in range(256)})
 
 
+class Numbers:
+    """A field of numbers: an immutable array, which is made at first use of its memory, `_core.Memory`."""
+
+    def __init__(self, name: str, dtype: str) -> None:
+        self.name, self.dtype = name, dtype
+
+    def __get__(self, owner: object, kind: type) -> Any:
+        held = vars(owner) if owner is not None else {}
+        if f"_{self.name}" not in held:
+            raise AttributeError(f"{kind.__name__} has no array {self.name!r}")
+        if self.name not in held:
+            held[self.name] = self.in_shape(np.frombuffer(held[f"_{self.name}"], self.dtype))
+        return held[self.name]
+
+    def __set__(self, owner: object, values: object) -> None:
+        if not isinstance(values, _core.Memory):
+            values = freeze(self.in_shape(plain_array(values, self.name)), np.dtype(self.dtype).type, self.name)
+        vars(owner)[f"_{self.name}"] = values
+
+    def in_shape(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The array, with a row of three for each merge."""
+        if self.name != "merges":
+            if array.ndim != 1:
+                raise ModelError(f"{self.name} has {array.ndim} dimensions; expected one")
+            return array
+        if array.size % 3:
+            raise ModelError(f"merges holds {array.size} numbers; expected three for each merge")
+        return array.reshape(-1, 3)
+
+
 class TokenTable(Sequence[bytes]):
     """Token bytes as one blob with ends: `table[i]` returns the bytes of token i,
     created on demand.
@@ -56,7 +86,6 @@ class TokenTable(Sequence[bytes]):
     shape (n,), the end of each. The table keeps immutable copies.
     """
 
-    __slots__ = ("blob", "ends")
     blob: bytes
     ends: NDArray[np.uint32]
 
@@ -64,7 +93,7 @@ class TokenTable(Sequence[bytes]):
         if not isinstance(blob, (bytes, bytearray, memoryview)):
             raise TypeError(f"blob: expected bytes, not {type(blob).__name__}")
         object.__setattr__(self, "blob", bytes(blob))
-        object.__setattr__(self, "ends", freeze(ends, np.uint32, "ends"))
+        object.__setattr__(self, "ends", ends)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a table of tokens cannot be changed: {name!r}; make a new one")
@@ -79,8 +108,8 @@ class TokenTable(Sequence[bytes]):
         for token in token_list:
             if not isinstance(token, bytes):
                 raise TypeError(f"tokens: expected a list of bytes, not of {type(token).__name__}")
-        ends = np.cumsum([len(token) for token in token_list], dtype=np.uint32)
-        return cls(b"".join(token_list), ends.astype(np.uint32))
+        ends: Any = _core.Memory([*accumulate(map(len, token_list))])
+        return cls(b"".join(token_list), ends)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -117,28 +146,28 @@ class TokenTable(Sequence[bytes]):
             start = end
 
 
+TokenTable.ends = Numbers("ends", "uint32")  # type: ignore[assignment]
+
+
 def end_indices(length: int) -> list[int]:
     """The indices of the rows that a notebook shows."""
     places = range(length)
     return [*places] if length <= 2 * ENDS_SHOWN else [*places[:ENDS_SHOWN], *places[-ENDS_SHOWN:]]
 
 
-def freeze(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
-    """An immutable copy of `values` as an array of `dtype`; a result of this function is not copied again.
+def freeze(array: NDArray[Any], dtype: type[np.generic], name: str) -> _core.Memory:
+    """An immutable copy of the numbers as memory of `dtype`; the memory of an array that was made of memory is not copied.
 
-    Its memory is a read-only `_core.Memory`. A read-only array that owns its memory is not enough: its owner can set the
-    flag `writeable` again, and earlier views of it stay writable. Raises as `check_numbers`.
+    A read-only array that owns its memory is not enough: its owner can set the flag `writeable` again, and earlier views
+    of it stay writable. Raises as `check_numbers`.
     """
-    array = plain_array(values, name)
     if array.dtype != dtype:
         array = array.copy()  # so that the caller cannot change the numbers after the check
         check_numbers(array, np.dtype(dtype), name)
         array = array.astype(dtype)
-    elif array.flags.c_contiguous and is_constant(array):
-        return array
-    memory = _core.Memory(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
-    flat: NDArray[Any] = np.frombuffer(memory, dtype)  # type: ignore[call-overload]  # numpy lists a few buffers only
-    return flat.reshape(array.shape)
+    elif (memory := memory_of(array)) is not None:
+        return memory
+    return _core.Memory(np.ascontiguousarray(array).reshape(-1).view(f"u{array.itemsize}"))
 
 
 def plain_array(values: object, name: str) -> NDArray[Any]:
@@ -149,12 +178,13 @@ def plain_array(values: object, name: str) -> NDArray[Any]:
         raise TypeError(f"{name}: expected an array of numbers, not {type(values).__name__}") from None
 
 
-def is_constant(array: NDArray[Any]) -> bool:
-    """Whether the memory of an array is read-only for everyone, because this module or the core made it."""
+def memory_of(array: NDArray[Any]) -> _core.Memory | None:
+    """The memory of this module or the core that the array covers in order, which is read-only for everyone; else None."""
     base: object = array
-    while isinstance(base, np.ndarray):
+    while isinstance(base, np.ndarray) and base.dtype == array.dtype:
         base = base.base
-    return type(base) is _core.Memory
+    whole = isinstance(base, _core.Memory) and array.flags.c_contiguous and memoryview(base).nbytes == array.nbytes
+    return base if whole else None  # type: ignore[return-value]
 
 
 def check_numbers(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:
@@ -254,10 +284,7 @@ class TrainingRecord:
     stopped_because: str
 
     def __post_init__(self) -> None:
-        set_field = object.__setattr__
-        set_field(self, "options", MappingProxyType(copy.deepcopy(dict(self.options))))
-        set_field(self, "counts", freeze(self.counts, np.uint64, "counts"))
-        set_field(self, "left", freeze(self.left, np.uint64, "left"))
+        object.__setattr__(self, "options", MappingProxyType(copy.deepcopy(dict(self.options))))
 
     def __repr__(self) -> str:
         corpus = f"{number_of(self.documents, 'document')}, {number_of(self.bytes, 'byte')}"
@@ -267,6 +294,9 @@ class TrainingRecord:
         values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         return partial(TrainingRecord, **values | {"options": dict(self.options)}), ()
 
+
+TrainingRecord.counts = Numbers("counts", "uint64")  # type: ignore[assignment]
+TrainingRecord.left = Numbers("left", "uint64")  # type: ignore[assignment]
 
 # Fields that few models use, each with its usual value. `score_type` is the type of the scores.
 RARE_FIELDS: Mapping[str, Any] = {
@@ -319,7 +349,7 @@ class Model:
     ids: NDArray[np.uint32]
     kind: Kind = "bpe"
     unit: Literal["byte", "char"] = "byte"
-    merges: NDArray[np.uint32] = field(default_factory=lambda: np.empty((0, 3), np.uint32))
+    merges: NDArray[np.uint32] = field(default_factory=lambda: cast("Any", _core.Memory([])))
     merge_rule: MergeRule = "pair"
     whole_piece: bool = False
     scores: NDArray[np.float32] | NDArray[np.float64] | None = None
@@ -345,31 +375,23 @@ class Model:
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
-        set_field(self, "ids", freeze(self.ids, np.uint32, "ids"))
-        if self.ids.ndim != 1:
-            raise ModelError(f"ids has {self.ids.ndim} dimensions; expected one id for each token")
-        merges = plain_array(self.merges, "merges")
-        if merges.size % 3:
-            raise ModelError(f"merges holds {merges.size} numbers; expected three for each merge")
-        set_field(self, "merges", freeze(merges.reshape(-1, 3), np.uint32, "merges"))
         if self.scores is not None:
             scores = plain_array(self.scores, "scores")
-            exact = scores.dtype == np.float64
-            set_field(self, "scores", freeze(scores, np.float64 if exact else np.float32, "scores"))
+            dtype = np.float64 if scores.dtype == np.float64 else np.float32
+            set_field(self, "scores", np.frombuffer(freeze(scores, dtype, "scores"), dtype))  # type: ignore[call-overload]
         # The caller can still change lists and objects in the options of steps, so they are copied.
         for name in ("normalizers", "splitters", "decoders", "post", "added_tokens"):
             set_field(self, name, copy.deepcopy(self._check_items(name)))
         set_field(self, "unused_ids", tuple(check_int(id, "unused_ids: an id") for id in self.unused_ids))
         set_field(self, "metadata", MappingProxyType(dict(self.metadata)))
-        table = self.tokens
         cover = self.cover()
         vocab = _core.Vocab(
             self.kind,
             self.unit,
-            table.blob,
-            table.ends,
-            self.ids,
-            self.merges,
+            self.tokens.blob,
+            vars(self.tokens)["_ends"],
+            vars(self)["_ids"],
+            vars(self)["_merges"],
             self.merge_rule,
             self.whole_piece,
             self.continuing_subword_prefix if self.kind == "bpe" else "",
@@ -494,6 +516,10 @@ class Model:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())
+
+
+Model.ids = Numbers("ids", "uint32")  # type: ignore[assignment]
+Model.merges = Numbers("merges", "uint32")  # type: ignore[assignment]
 
 
 def steps_to_json(steps: tuple[Step, ...]) -> list[dict[str, Any]]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from .. import _core
+from .._base import lazy_numpy as np
 from ..errors import ModelError
 from .model import ID_LIMIT, AddedToken, Model, Step, is_regex_split
 
@@ -273,7 +272,7 @@ class Template(NamedTuple):
 
 def as_list(ids: Sequence[int] | NDArray[np.integer[Any]]) -> Sequence[int]:
     """The ids as a list: `+=` of an array to a list of ids would add numbers."""
-    return ids.tolist() if isinstance(ids, np.ndarray) else ids
+    return ids.tolist() if hasattr(ids, "tolist") else ids
 
 
 TEXTS: tuple[Part, Part] = ((Piece("A", (), 0),), (Piece("B", (), 1),))

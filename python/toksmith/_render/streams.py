@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    import logging
+
+    LOG: logging.Logger
 
 __all__ = [
     "LOG",
@@ -26,7 +30,6 @@ __all__ = [
     "escape_controls",
     "guard_terminals",
     "log_lines",
-    "log_warnings",
     "one_line",
     "plain",
     "plain_json",
@@ -156,26 +159,28 @@ def escape_values(record: logging.LogRecord) -> bool:
     return True
 
 
-LOG = logging.getLogger("toksmith")
-LOG.addFilter(escape_values)
+def __getattr__(name: str) -> Any:
+    if name != "LOG":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import logging  # slow to import
 
-
-def log_warnings() -> None:
-    """Print the warnings of the library as lines on stderr."""
-    handler = logging.StreamHandler()
-    handler.setLevel(logging.WARNING)
-    LOG.addHandler(handler)
+    log = globals()[name] = logging.getLogger("toksmith")
+    log.addFilter(escape_values)
+    return log
 
 
 @contextlib.contextmanager
 def log_lines() -> Iterator[None]:
-    """Print also the progress that the library logs, a line a minute."""
-    loggers: list[Any] = [LOG, *LOG.handlers]
-    levels = [each.level for each in loggers]
-    for each in loggers:
-        each.setLevel(logging.INFO)
+    """Print the progress that the library logs, a line a minute; its warnings are always printed."""
+    import logging
+
+    from .streams import LOG  # makes it
+
+    handler, level = logging.StreamHandler(), LOG.level
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
     try:
         yield
     finally:
-        for each, level in zip(loggers, levels, strict=True):
-            each.setLevel(level)
+        LOG.removeHandler(handler)
+        LOG.setLevel(level)

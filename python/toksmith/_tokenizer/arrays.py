@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import _core
+from .._base import lazy_numpy as np
 from .._base.arguments import as_sequence
 from ..errors import OF_A_PLACE, InvalidOption
 

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from .. import _core
+from .._base import lazy_numpy as np
 from .._base.arguments import check_int, check_items
 from .._model.model import Model
 from ..errors import InvalidOption, shift_offsets
@@ -203,7 +202,8 @@ class SortedTokens:
     """The ordinary tokens in the order of their bytes, as they are decoded; `fresh` is whether they begin a text."""
 
     def __init__(self, engine: _core.Engine, fresh: bool) -> None:
-        self.blob, ends, self.ids = engine.sorted_tokens(fresh)
+        self.blob, *numbers = engine.sorted_tokens(fresh)
+        ends, self.ids = (np.frombuffer(each, np.uint32) for each in numbers)
         self.cuts = np.append(np.uint32(0), ends).data  # a view, because it gives integers sooner
         self.longest = int(np.diff(ends, prepend=0).max(initial=0))
 

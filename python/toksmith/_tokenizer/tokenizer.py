@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
-import numpy as np
-
 from .. import _core
 from .._base import arguments
+from .._base import lazy_numpy as np
 from .._base.arguments import add_advice, as_sequence, check_flag, check_int, check_items, check_special
 from .._base.threads import thread_count
 from .._model.model import AddedToken, Model
@@ -138,12 +137,12 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         errors: str = "replace",
         threads: int | None = None,
         add_special_tokens: bool = False,
-        dtype: DTypeLike = np.uint32,
+        dtype: DTypeLike = "uint32",
     ) -> NDArray[Any]:
         ids = self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
         adds_special = add_special_tokens is not False and check_flag(add_special_tokens, "add_special_tokens")
         ids = self._template.around(ids, np.array([len(ids)], np.uint64))[0] if adds_special else ids
-        return ids if dtype is np.uint32 else ids.astype(arrays.check_id_type(dtype, ids), copy=False)
+        return ids if dtype == "uint32" else ids.astype(arrays.check_id_type(dtype, ids), copy=False)
 
     @staticmethod
     def _with_advice(error: BaseException, text: Text) -> BaseException:
@@ -411,7 +410,7 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         multiple: int = 1,
         side: str = "right",
         truncate: bool = False,
-        dtype: DTypeLike = np.int64,
+        dtype: DTypeLike = "int64",
         special: Special = "raise",
         threads: int | None = None,
         add_special_tokens: bool = False,

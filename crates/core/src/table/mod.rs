@@ -125,23 +125,25 @@ fn quote(bytes: &[u8]) -> String {
 /// [`Error::Format`] with the number of the first malformed line. [`crate::vocab::Vocab::new`] refuses a repeated token
 /// or rank; [`refuse_repeats`] finds its line.
 pub fn parse_tiktoken(data: &[u8]) -> Result<Tokens> {
-    let (tokens, _) = tiktoken_lines(data)?;
+    let tokens = tiktoken_lines(data, |_| {})?;
     Ok(if tokens.ids.is_sorted() { tokens } else { sort_by_rank(&tokens) })
 }
 
-/// The tokens in the order of the file, and the starts of their lines.
-fn tiktoken_lines(data: &[u8]) -> Result<(Tokens, Vec<usize>)> {
+/// The tokens in the order of the file; `see` gets the start of each line.
+fn tiktoken_lines(data: &[u8], mut see: impl FnMut(usize)) -> Result<Tokens> {
     let mut lines = Lines::new(data, 0);
     let mut tokens = Tokens::default();
-    let mut starts = Vec::new();
+    tokens.blob.reserve(data.len() / 2);
+    tokens.ends.reserve(data.len() / USUAL_LENGTH);
+    tokens.ids.reserve(data.len() / USUAL_LENGTH);
     while let Some(line) = lines.next() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if !line.is_empty() {
             tiktoken_line(line, &mut tokens).map_err(|problem| lines.error(problem))?;
-            starts.push(lines.line);
+            see(lines.line);
         }
     }
-    Ok((tokens, starts))
+    Ok(tokens)
 }
 
 fn tiktoken_line(line: &[u8], tokens: &mut Tokens) -> std::result::Result<(), String> {
@@ -158,7 +160,8 @@ fn tiktoken_line(line: &[u8], tokens: &mut Tokens) -> std::result::Result<(), St
 /// # Errors
 /// [`Error::Format`] with the line of the second occurrence, and as [`parse_tiktoken`].
 pub fn refuse_repeats(data: &[u8]) -> Result<()> {
-    let (tokens, starts) = tiktoken_lines(data)?;
+    let mut starts = Vec::new();
+    let tokens = tiktoken_lines(data, |start| starts.push(start))?;
     let names = || (0..tokens.ids.len()).map(|index| tokens.token(index));
     let (what, (first, again)) = if let Some(places) = first_repeat(names()) {
         (format!("token {}", tokens.token(places.0).escape_ascii()), places)

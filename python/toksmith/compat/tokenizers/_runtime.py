@@ -10,9 +10,8 @@ import dataclasses
 import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
-
-import numpy as np
 
 from ... import _core
 from ..._base.arguments import check_texts
@@ -83,8 +82,7 @@ def decode_tokens(decoder: Json, tokens: Sequence[str]) -> str:
     """The text of tokens. Programs ask for each token of a vocabulary, so this makes an engine without a model."""
     place: dict[bytes, int] = {}
     ids = [place.setdefault(token.encode(), len(place)) for token in check_texts(tokens, "tokens") if token]
-    ends = np.cumsum([*map(len, place)], dtype=np.uint32)
-    numbers, merges = np.arange(len(place), dtype=np.uint32), np.empty((0, 3), np.uint32)
+    ends, numbers, merges = map(_core.Memory, ([*accumulate(map(len, place))], [*range(len(place))], []))
     vocab = _core.Vocab("words", "char", b"".join(place), ends, numbers, merges, "pair", False)
     return _core.Engine(vocab, [], [], None, decoding_stages(json.dumps(decoder))).decode(ids, "replace")
 
