@@ -171,16 +171,17 @@ def __getattr__(name: str) -> Any:
 
 @contextlib.contextmanager
 def log_lines() -> Iterator[None]:
-    """Print the progress that the library logs, a line a minute; its warnings are always printed."""
+    """Print also the progress that the library logs, a line a minute; Python's last handler prints warnings anyway."""
     import logging
 
     from .streams import LOG  # makes it
 
-    handler, level = logging.StreamHandler(), LOG.level
-    LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
+    loggers: list[Any] = [LOG, logging.lastResort]
+    levels = [each.level for each in loggers]
+    for each in loggers:
+        each.setLevel(logging.INFO)
     try:
         yield
     finally:
-        LOG.removeHandler(handler)
-        LOG.setLevel(level)
+        for each, level in zip(loggers, levels, strict=True):
+            each.setLevel(level)
