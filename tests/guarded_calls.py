@@ -172,6 +172,7 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "Engine.decode, refusing": lambda of: of.engine.decode([900], "replace"),
     "Engine.decode_bytes": lambda of: of.engine.decode_bytes(iter([97, 256])),
     "Engine.decode_more": lambda of: of.engine.decode_more(numbers([97]), True),
+    "Engine.sorted_tokens": lambda of: of.engine.sorted_tokens(True),
     "Engine.decode_batch": lambda of: of.engine.decode_batch([[97], [256]], "replace", 2),
     "encode_with_offsets": lambda of: of.core.encode_with_offsets(of.engine, "\ud83dab", "text", "replace", True),
     "encode_in_pieces": lambda of: of.core.encode_in_pieces(of.engine, "\ud83dab", "text"),

@@ -18,7 +18,6 @@ from .. import _core
 from .._base import lazy_numpy as np
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, regex_split
 from .._model.patterns import UNSET, PatternArgument, splitters
-from .._render.streams import LOG
 from ..errors import CannotRepresent, FormatError, InvalidOption
 from . import refuse_arguments
 from .arguments import added_tokens, refuse_losses
@@ -97,6 +96,8 @@ def load(
         check_fit(model, path)
     if len(pairs) == RELEASED_MERGES and model.fingerprint() == RELEASED:
         difference = "holds ranks, without merges; == and the jobs of a corpus tell the two apart"
+        from .._render.streams import LOG  # imports logging, which most loads need not
+
         LOG.warning("%s has the ids of toksmith.load('gpt2') for every text; that one %s", path, difference)
     return model
 

@@ -203,7 +203,7 @@ class SortedTokens:
 
     def __init__(self, engine: _core.Engine, fresh: bool) -> None:
         self.blob, *numbers = engine.sorted_tokens(fresh)
-        ends, self.ids = (np.frombuffer(each, np.uint32) for each in numbers)
+        ends, self.ids = (np.frombuffer(each, np.uint32) for each in numbers)  # type: ignore[call-overload]
         self.cuts = np.append(np.uint32(0), ends).data  # a view, because it gives integers sooner
         self.longest = int(np.diff(ends, prepend=0).max(initial=0))
 
