@@ -9,8 +9,9 @@ from ._model.model import Model
 from ._model.patterns import patterns
 from ._playground import play, snapshot
 from ._sources.convert import convert
+from ._sources.copies import copy_encodings
 from ._sources.encodings import encodings, models
-from ._sources.load import copy_encodings, load
+from ._sources.load import load
 from ._tokenizer.fim import fim, fim_marks
 from ._tokenizer.tokenizer import Tokenizer
 from ._training import train

@@ -246,7 +246,7 @@ def find_in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
     path_of: dict[str, str] = {}
     for row in FORMATS.values() if known is None else [known]:
         for name in names:
-            is_first = row is known and any(name == names[0] for names in row.files)
+            is_first = row is known and any(name == first for first, *_ in row.files)
             if (is_first or row.fits(name)) and row.name not in path_of:
                 path_of[row.name] = os.path.join(os.fspath(folder), name)
     if len({*path_of.values()}) == 1:  # the name can fit several formats; then the content decides

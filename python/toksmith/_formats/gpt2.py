@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .. import _core
+from .. import _core, _render
 from .._base import lazy_numpy as np
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, regex_split
 from .._model.patterns import UNSET, PatternArgument, splitters
@@ -96,9 +96,7 @@ def load(
         check_fit(model, path)
     if len(pairs) == RELEASED_MERGES and model.fingerprint() == RELEASED:
         difference = "holds ranks, without merges; == and the jobs of a corpus tell the two apart"
-        from .._render.streams import LOG  # imports logging, which most loads need not
-
-        LOG.warning("%s has the ids of toksmith.load('gpt2') for every text; that one %s", path, difference)
+        _render.LOG.warning("%s has the ids of toksmith.load('gpt2') for every text; that one %s", path, difference)
     return model
 
 

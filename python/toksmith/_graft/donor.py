@@ -18,10 +18,9 @@ from .._tokenizer.tokenizer import Tokenizer
 from ..errors import InvalidOption
 from .model_folder import open_folder
 from .rows import mean_of_rows
-from .tensor_names import predicts_further
 from .tokenizer_files import own_tokenizer
 from .tokens import Origins, TokenKey, token_keys
-from .vocab_tensors import check_size, vocab_tensors
+from .vocab_tensors import check_size, stored_heads, vocab_tensors
 from .weights import Matrix, to_float32
 
 __all__ = ["MOST_SOURCES", "Donor", "open_donor"]
@@ -70,8 +69,7 @@ def open_donor(place: str | os.PathLike[str], tok: Tokenizer | None) -> Donor:
     keys = token_keys(tokenizer)
     for each in matrices:
         mean_of_rows(each.matrix, keys)  # raises for NaN
-    heads = [each.matrix for each in matrices if each.role == "output" and not predicts_further(each.tensor.name)]
-    return Donor(keys, matrices[0].matrix, (heads or [matrices[0].matrix])[0])
+    return Donor(keys, matrices[0].matrix, (stored_heads(matrices) or matrices)[0].matrix)
 
 
 def chunks(new_rows: list[tuple[int, int]], width: int) -> Iterator[list[tuple[int, int]]]:

@@ -21,10 +21,9 @@ from .model_folder import CONFIG, GENERATION, ModelFolder, open_folder
 from .recipes import InitRule, Recipe, Recipes, find_id, parse_init, recipes
 from .rows import mean_of_rows, new_blocks, same_numbers
 from .settings import Rewriting, dump_settings, rewrite_settings, set_vocab_size
-from .tensor_names import predicts_further
 from .tokenizer_files import own_tokenizer, tokenizer_files
 from .tokens import Origins, find_origins
-from .vocab_tensors import VocabTensor, check_size, vocab_tensors
+from .vocab_tensors import VocabTensor, check_size, stored_heads, vocab_tensors
 from .weights import INDEX
 from .write import NewTensor
 
@@ -171,7 +170,7 @@ def choose_tokens(tokens: Mapping[Any, Any], origins: Origins) -> dict[str, int]
 def check_tying(tensors: Sequence[VocabTensor], config: dict[str, Any]) -> tuple[bool, list[str]]:
     """Whether the checkpoint is tied, and notes for the report. Corrects a flag of `config` that contradicts the tensors."""
     first = tensors[0]
-    heads = [each for each in tensors if each.role == "output" and not predicts_further(each.tensor.name)]
+    heads = stored_heads(tensors)
     inner = config.get("text_config")
     parts = [config, *([inner] if isinstance(inner, dict) else [])]
     if not heads:

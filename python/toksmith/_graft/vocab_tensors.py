@@ -7,7 +7,7 @@ refused unless the caller gives its role. The tensors, not the settings, decide 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -20,7 +20,7 @@ from .model_folder import ModelFolder
 from .tensor_names import FAMILIES, Role, predicts_further, role_of
 from .weights import TYPES, Matrix, Tensor
 
-__all__ = ["ROLES", "VocabTensor", "check_size", "in_other_file", "vocab_tensors"]
+__all__ = ["ROLES", "VocabTensor", "check_size", "in_other_file", "stored_heads", "vocab_tensors"]
 
 OTHER = "other"
 ROLES: tuple[str, ...] = (*get_args(Role), OTHER)
@@ -68,6 +68,11 @@ def vocab_tensors(folder: ModelFolder, patterns: Mapping[str, str]) -> list[Voca
     return sorted(
         results, key=lambda each: (each.role != "input", each.role != "output", predicts_further(each.tensor.name))
     )
+
+
+def stored_heads(tensors: Sequence[VocabTensor]) -> list[VocabTensor]:
+    """The output matrices of the model itself, without those of multi-token prediction."""
+    return [each for each in tensors if each.role == "output" and not predicts_further(each.tensor.name)]
 
 
 def find_roles(folder: ModelFolder, patterns: Mapping[str, str]) -> dict[str, str]:

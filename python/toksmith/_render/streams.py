@@ -11,6 +11,7 @@ and bypass the net. The log escapes every file name and every message of a libra
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import re
 import sys
@@ -162,9 +163,15 @@ def escape_values(record: logging.LogRecord) -> bool:
 def __getattr__(name: str) -> Any:
     if name != "LOG":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return make_log()
+
+
+@functools.cache
+def make_log() -> logging.Logger:
+    """The log of the library, `LOG`, made at first use."""
     import logging  # slow to import
 
-    log = globals()[name] = logging.getLogger("toksmith")
+    log = logging.getLogger("toksmith")
     log.addFilter(escape_values)
     return log
 
@@ -174,9 +181,7 @@ def log_lines() -> Iterator[None]:
     """Print also the progress that the library logs, a line a minute; Python's last handler prints warnings anyway."""
     import logging
 
-    from .streams import LOG  # makes it
-
-    loggers: list[Any] = [LOG, logging.lastResort]
+    loggers: list[Any] = [make_log(), logging.lastResort]
     levels = [each.level for each in loggers]
     for each in loggers:
         each.setLevel(logging.INFO)

@@ -75,7 +75,7 @@ class PartReader:
         self._folder = folder
         self._files = [file for receipt in receipts for file in receipt.files if file.name.endswith(".ids")]
         self._dtype = np.dtype(spec.dtype).newbyteorder("<")
-        self._ends = validation_ends(folder, receipts)
+        self._ends = read_validation_ends(folder, receipts)
         total, held_out = sum(receipt.ids for receipt in receipts), int((self._ends[1::2] - self._ends[::2]).sum())
         self.sizes = [total] if spec.val is None else [total - held_out, held_out]
         if spec.val is not None and 0 in self.sizes:
@@ -103,12 +103,16 @@ class PartReader:
                         if number % 2 == side and start < stop:
                             yield ids[start:stop]
                     at += len(ids)
-            if digest.hexdigest() != part.sha256:
-                problem = f"{part.name} has changed since it was written; delete it, and run the job again"
-                raise JobError(self._folder, problem)
+            refuse_change(self._folder, part, digest.hexdigest())
 
 
-def validation_ends(folder: Folder, receipts: Sequence[Receipt]) -> NDArray[np.int64]:
+def refuse_change(folder: Folder, part: WrittenFile, sha256: str) -> None:
+    if sha256 != part.sha256:
+        problem = f"{part.name} has changed since it was written; delete it, and run the job again"
+        raise JobError(folder, problem)
+
+
+def read_validation_ends(folder: Folder, receipts: Sequence[Receipt]) -> NDArray[np.int64]:
     """The places in all ids where documents for validation begin and end, in turn; JobError if a part has changed."""
     ends, before = [np.zeros(0, np.int64)], 0
     for receipt in receipts:
@@ -116,9 +120,7 @@ def validation_ends(folder: Folder, receipts: Sequence[Receipt]) -> NDArray[np.i
             if part.name.endswith(".val"):
                 with wrap_read_errors(folder.at(part.name)):
                     data = folder.read(part.name)
-                if hashlib.sha256(data).hexdigest() != part.sha256:
-                    problem = f"{part.name} has changed since it was written; delete it, and run the job again"
-                    raise JobError(folder, problem)
+                refuse_change(folder, part, hashlib.sha256(data).hexdigest())
                 ends.append(np.frombuffer(data, "<u8").astype(np.int64) + before)
         before += receipt.ids
     return np.concatenate(ends)
@@ -139,7 +141,7 @@ def write_nanogpt(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -
     return written_files
 
 
-def nanogpt_dtype(size: int) -> str:
+def choose_nanogpt_dtype(size: int) -> str:
     if size <= 1 << 16:
         return "uint16"
     allowed = "'npy' or another format, or a tokenizer of at most 65,536 ids (such as 'gpt2', or your own)"
@@ -180,7 +182,7 @@ NANOGPT = SinkRow(
     "nanogpt",
     "nanoGPT's train.bin, val.bin and meta.pkl",
     ("uint16",),
-    nanogpt_dtype,
+    choose_nanogpt_dtype,
     PartSink,
     finish=write_nanogpt,
     parts=PARTS,
