@@ -38,6 +38,7 @@ except ImportError as _raised:  # only the reference can be imported
 else:
     # The public names of each module, in one text; `__init__.pyi` repeats them for type checkers.
     _HOMES = {
+        "_accelerate.switch": "accelerate accelerated restore",
         "_corpus": "files",
         "_formats": "formats",
         "_graft": "graft",

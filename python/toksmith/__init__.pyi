@@ -1,4 +1,5 @@
 from . import compat, corpus, errors, explain, metrics, reference, types
+from ._accelerate.switch import accelerate, accelerated, restore
 from ._corpus import files
 from ._formats import formats
 from ._graft import graft
@@ -25,6 +26,8 @@ __all__ = [
     "Model",
     "Tokenizer",
     "ToksmithError",
+    "accelerate",
+    "accelerated",
     "add_special",
     "compare",
     "compat",
@@ -48,6 +51,7 @@ __all__ = [
     "play",
     "prune",
     "reference",
+    "restore",
     "rewind",
     "snapshot",
     "study",

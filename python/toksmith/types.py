@@ -1,5 +1,6 @@
 """The types of values and results, for annotations and `isinstance`."""
 
+from ._accelerate.switch import Acceleration
 from ._corpus import Files
 from ._formats import Format
 from ._graft import GraftReport
@@ -22,6 +23,7 @@ from ._training.surgery import IdMap
 from ._training.sweep import SweepRow
 
 __all__ = [
+    "Acceleration",
     "AddedToken",
     "ChatEncoding",
     "Chunk",

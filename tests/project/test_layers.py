@@ -19,6 +19,7 @@ explain metrics
 _graft
 _judge
 _jobs compat
+_accelerate
 corpus types
 __init__
 _cli _playground __main__

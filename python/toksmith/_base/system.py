@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import stat
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -135,6 +136,10 @@ class Posix:
         count = getattr(os, "process_cpu_count", os.cpu_count)  # Python 3.13 has it
         return len(affinity(0)) if affinity else count() or 1
 
+    def become(self, program: list[str], environment: dict[str, str]) -> None:
+        """Replaces this process by a program; OSError if there is none."""
+        os.execvpe(program[0], program, environment)
+
     def peak_memory_mib(self) -> float | None:
         """The peak memory of the process; None if the system does not report it."""
         resource: Any = import_module("resource")
@@ -235,6 +240,10 @@ class Windows(Posix):
 
     def flush_folder(self, folder: int | str | os.PathLike[str] | None) -> None:
         """Does nothing: the file system flushes names by itself."""
+
+    def become(self, program: list[str], environment: dict[str, str]) -> None:
+        """Runs a program and exits with its exit code: a process cannot be replaced here."""
+        sys.exit(subprocess.call(program, env=environment))
 
     def peak_memory_mib(self) -> float | None:
         import ctypes  # slow to import

@@ -91,6 +91,8 @@ corpus show: jobs: Print the contents of a folder of shards.
     toksmith corpus show shards --first 5
 corpus merge: jobs: Write the shards of finished jobs as one shard, in bounded memory.
     toksmith corpus merge part-*/ -o all --to megatron
+run: run: Run a program with the fast tokenizers of transformers on toksmith's engine.
+    toksmith run -- python -c 'import transformers'
 play: pages: Serve a page that shows how tokenizers split a text.
     toksmith play gpt2 my.toksmith
 tour: tour: Walk through the lesson in ten minutes, on your own text.
@@ -126,6 +128,7 @@ OTHER_WORDS = {
     "extend": "add add-special add-tokens",
     "doctor": "check lint validate",
     "play": "serve playground",
+    "run": "accelerate exec",
     "--help": "help man",
     "--completion": "completion",
 }

@@ -1,0 +1,58 @@
+"""Calls `accelerate` as soon as transformers is imported, in a process that asks for it by `TOKSMITH_ACCELERATE=1`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+__all__ = ["VARIABLE", "accelerate_at_import", "accelerate_or_log", "is_asked"]
+
+VARIABLE = "TOKSMITH_ACCELERATE"
+MODULE = "transformers.tokenization_utils_tokenizers"
+
+
+def is_asked() -> bool:
+    """Whether the environment asks for acceleration."""
+    return os.environ.get(VARIABLE, "") not in ("", "0")
+
+
+def accelerate_or_log() -> None:
+    """`accelerate`; where that fails the program goes on without it, and the log says why."""
+    from .._render.streams import LOG
+    from .switch import accelerate
+
+    try:
+        accelerate()
+    except (ImportError, ValueError) as error:
+        LOG.warning("accelerate: all tokenizers stay on the library: %s", error)
+
+
+def accelerate_at_import() -> None:
+    """Accelerate now if transformers is imported, and otherwise when it is."""
+    if MODULE in sys.modules:
+        accelerate_or_log()
+    elif not any(isinstance(each, Finder) for each in sys.meta_path):
+        sys.meta_path.insert(0, Finder())
+
+
+class Finder:
+    """Finds the module of fast tokenizers, and calls `accelerate` when it has run."""
+
+    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != MODULE:
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            loader: Any = spec.loader
+            run = loader.exec_module
+
+            def run_and_accelerate(module: ModuleType) -> None:
+                run(module)
+                accelerate_or_log()
+
+            loader.exec_module = run_and_accelerate
+        return spec

@@ -1,0 +1,265 @@
+"""The calls of transformers' fast tokenizers that an engine runs: `_encode_plus` and `_decode`.
+
+Texts with the usual options take the short way in `encode_texts`: ids, masks and types, and encodings that are computed
+when they are used. All other options take transformers' own method on a copy of the tokenizer that has our drop-in for its
+backend. What raises an error there goes to the library, which raises its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, cached_property
+from typing import Any
+
+from transformers import BatchEncoding
+from transformers.tokenization_utils_base import TruncationStrategy
+from transformers.tokenization_utils_tokenizers import TokenizersBackend
+from transformers.utils import PaddingStrategy
+
+from .engines import Engine, current_engine, lay_aside
+
+__all__ = ["patch", "unpatch"]
+
+NO_PADDING, MAX_LENGTH, NO_TRUNCATION = (
+    PaddingStrategy.DO_NOT_PAD,
+    PaddingStrategy.MAX_LENGTH,
+    TruncationStrategy.DO_NOT_TRUNCATE,
+)
+SIMPLE_TRUNCATION = (NO_TRUNCATION, TruncationStrategy.LONGEST_FIRST, TruncationStrategy.ONLY_FIRST)
+own_encode_plus, own_decode = TokenizersBackend._encode_plus, TokenizersBackend._decode
+own_lengths, own_convert = TokenizersBackend.set_truncation_and_padding, TokenizersBackend._convert_encoding
+own_call, own_warning = TokenizersBackend.__call__, TokenizersBackend._eventual_warn_about_too_long_sequence
+# The options that `__call__` hands on as they are.
+HANDED_ON = {
+    *(
+        "add_special_tokens",
+        "return_attention_mask",
+        "return_length",
+        "return_offsets_mapping",
+        "return_special_tokens_mask",
+    ),
+    *("return_tensors", "return_token_type_ids", "split_special_tokens", "verbose"),
+}
+check_every: int | None = None  # of so many calls, one is compared with the library
+
+
+class LateEncodings(Sequence[Any]):
+    """The `Encoding` of each text of a call, computed at first use."""
+
+    def __init__(self, engine: Engine, texts: list[str], put: bool, *options: Any) -> None:
+        self.engine, self.texts, self.put, self.options = engine, texts, put, options
+
+    @cached_property
+    def made(self) -> list[Any]:
+        return self.engine.with_lengths(*self.options).encode_batch(self.texts, add_special_tokens=self.put)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.made[index]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (self.made,)
+
+
+def call(self: Any, text: Any = None, *more: Any, **options: Any) -> Any:
+    """In place of `__call__`, which takes longer than encoding a short text."""
+    if more or text is None or not options.keys() <= HANDED_ON or not is_plain(self.__class__):
+        return own_call(self, text, *more, **options)
+    return encode_plus(self, text, **options)
+
+
+def encode_plus(self: Any, text: Any, text_pair: Any = None, *more: Any, **options: Any) -> Any:
+    """In place of `TokenizersBackend._encode_plus`."""
+    engine = current_engine(self._tokenizer, self)
+    if engine is None or more or options.get("sanitize_control_tokens"):
+        return own_encode_plus(self, text, text_pair, *more, **options)
+    engine.calls += 1
+    try:
+        result = encode_texts(self, engine, text, text_pair, options)
+        if result is None:
+            result = encode_on_copy(self, engine, text, text_pair, options)
+    except Exception:  # noqa: BLE001 - the library raises its own error, or has a result
+        engine.returned += 1
+        return own_encode_plus(self, text, text_pair, **options)
+    if check_every and engine.calls % check_every == 0:
+        theirs = own_encode_plus(self, text, text_pair, **options)
+        if as_lists(result) != as_lists(theirs):
+            lay_aside(engine, self, f"a call in use gave other values than the library, for {text!r}")
+            return theirs
+    return result
+
+
+def encode_texts(tok: Any, engine: Engine, text: Any, text_pair: Any, options: dict[str, Any]) -> Any:
+    """The result for one text or a list of texts with the usual options; None for anything else."""
+    is_one = type(text) is str
+    texts = [text] if is_one else text
+    if text_pair is not None or not (is_one or (type(texts) is list and {*map(type, texts)} == {str})):
+        return None
+    get = options.get
+    put = get("add_special_tokens", True)
+    if (options and not are_usual(options)) or not is_plain(tok.__class__) or (frame := engine.frames[put]) is None:
+        return None
+    before, after, (first, inner, last) = frame
+    as_text, truncation, padding = put_options(tok, options)
+    rows = engine.encode(texts, as_text)
+    if truncation is not None:
+        rows = truncate(rows, truncation["max_length"] - (engine.more if put else 0), truncation["direction"])
+    sizes = [*map(len, rows)]
+    if before or after:
+        rows = [[*before, *row, *after] for row in rows]
+    extra = len(before) + len(after)
+    names = tok.model_input_names
+    columns: dict[str, tuple[Any, Any]] = {"input_ids": (rows, tok.pad_token_id if padding else None)}
+    if asks(options, "token_type_ids", names):
+        types = [[first] * len(before) + [inner] * size + [last] * len(after) for size in sizes]
+        columns["token_type_ids"] = types, tok.pad_token_type_id
+    if asks(options, "attention_mask", names):
+        columns["attention_mask"] = [[1] * (size + extra) for size in sizes], 0
+    if get("return_special_tokens_mask"):
+        columns["special_tokens_mask"] = [[1] * len(before) + [0] * size + [1] * len(after) for size in sizes], 1
+    if padding is None:
+        data = {name: values for name, (values, _) in columns.items()}
+    else:
+        width = pad_width(max(sizes) + extra, padding)
+        data = {name: pad(values, width, fill, padding["direction"]) for name, (values, fill) in columns.items()}
+    if get("return_length"):
+        data["length"] = [*map(len, data["input_ids"])]
+    if get("max_length") is None and max(map(len, data["input_ids"])) > tok.model_max_length:
+        for ids in data["input_ids"]:
+            tok._eventual_warn_about_too_long_sequence(ids, None, get("verbose", True))
+    late = LateEncodings(engine, texts, put, truncation, padding, as_text)
+    tensors = get("return_tensors")
+    if tensors is not None:
+        return BatchEncoding(data, late, tensors, n_sequences=1)
+    if is_one:
+        data = {name: values if name == "length" else values[0] for name, values in data.items()}
+    return make_result(data, late)
+
+
+def are_usual(options: dict[str, Any]) -> bool:
+    """Whether `encode_texts` knows what the options of a call ask for."""
+    get = options.get
+    put = get("add_special_tokens", True)
+    return (
+        (put is True or put is False)
+        and type(get("padding_strategy", NO_PADDING)) is PaddingStrategy
+        and get("truncation_strategy", NO_TRUNCATION) in SIMPLE_TRUNCATION
+        and not get("stride")
+        and not get("is_split_into_words")
+        and not get("return_overflowing_tokens")
+        and not get("return_offsets_mapping")
+    )
+
+
+def asks(options: dict[str, Any], name: str, names: list[str]) -> bool:
+    wanted = options.get(f"return_{name}")
+    return name in names if wanted is None else bool(wanted)
+
+
+def make_result(data: dict[str, Any], encodings: LateEncodings) -> Any:
+    """`BatchEncoding(data, encodings, n_sequences=1)`; its constructor takes as long as encoding a short text."""
+    result = BatchEncoding.__new__(BatchEncoding)
+    result.data, result._encodings, result._n_sequences = data, encodings, 1
+    return result
+
+
+def put_options(tok: Any, options: dict[str, Any]) -> tuple[bool, Any, Any]:
+    """Set the options of a call on the library's tokenizer, as every call of transformers does; it refuses wrong ones.
+
+    Returns: whether special tokens in a text are ordinary text; truncation and padding, or None.
+    """
+    get, backend = options.get, tok._tokenizer
+    padding, truncation = get("padding_strategy", NO_PADDING), get("truncation_strategy", NO_TRUNCATION)
+    is_bare = padding is NO_PADDING and truncation is NO_TRUNCATION
+    if not is_bare or backend.truncation is not None or backend.padding is not None or not is_plain(tok.__class__):
+        names = ("max_length", "pad_to_multiple_of", "padding_side")
+        given = {name: get(name) for name in names}
+        tok.set_truncation_and_padding(padding, truncation, stride=get("stride", 0), **given)
+    split = get("split_special_tokens")
+    as_text = tok.split_special_tokens if split is None else split
+    if backend.encode_special_tokens != as_text:
+        backend.encode_special_tokens = as_text
+    if is_bare:
+        return as_text, None, None
+    cuts = None if truncation is NO_TRUNCATION else backend.truncation
+    return as_text, cuts, None if padding is NO_PADDING else backend.padding
+
+
+def truncate(rows: list[list[int]], most: int, side: str) -> list[list[int]]:
+    if most < 0:
+        return rows  # as in the library: no truncation where special tokens alone are too many
+    return [row if len(row) <= most else row[:most] if side == "right" else row[len(row) - most :] for row in rows]
+
+
+def pad_width(longest: int, padding: dict[str, Any]) -> int:
+    width = longest if padding["length"] is None else padding["length"]
+    multiple = padding["pad_to_multiple_of"]
+    return width + -width % multiple if multiple else width
+
+
+def pad(rows: list[list[int]], width: int, fill: int, side: str) -> list[list[int]]:
+    if side == "left":
+        return [[fill] * (width - len(row)) + row for row in rows]
+    return [row + [fill] * (width - len(row)) for row in rows]
+
+
+def encode_on_copy(tok: Any, engine: Engine, text: Any, text_pair: Any, options: dict[str, Any]) -> Any:
+    """The result of transformers' own method, on a copy of the tokenizer with the drop-in."""
+    as_text, truncation, padding = put_options(tok, options)
+    copied = object.__new__(type(tok))
+    copied.__dict__.update(tok.__dict__, _tokenizer=engine.with_lengths(truncation, padding, as_text))
+    return own_encode_plus(copied, text, text_pair, **options)
+
+
+def decode(
+    self: Any, token_ids: Any, skip_special_tokens: Any = False, clean_up_tokenization_spaces: Any = None, **more: Any
+) -> Any:
+    """In place of `TokenizersBackend._decode`."""
+    clean = self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
+    engine = None if clean or type(token_ids) is not list else current_engine(self._tokenizer, self)
+    if engine is not None:
+        engine.calls += 1
+        try:
+            text = engine.decode(token_ids, skip_special_tokens)
+        except Exception:  # noqa: BLE001 - as above
+            engine.returned += 1
+        else:
+            if not check_every or engine.calls % check_every:
+                return text
+            theirs = own_decode(self, token_ids, skip_special_tokens, clean_up_tokenization_spaces, **more)
+            if theirs != text:
+                lay_aside(engine, self, f"ids in use were decoded to another text than by the library: {token_ids!r}")
+            return theirs
+    return own_decode(self, token_ids, skip_special_tokens, clean_up_tokenization_spaces, **more)
+
+
+@cache
+def is_plain(kind: Any) -> bool:
+    """Whether a class has transformers' own methods between a call and the library."""
+    return (
+        kind.set_truncation_and_padding is own_lengths
+        and kind._convert_encoding is own_convert
+        and kind._encode_plus is encode_plus
+        and kind._eventual_warn_about_too_long_sequence is own_warning
+        and not hasattr(kind, "_switch_to_input_mode")
+    )
+
+
+def as_lists(result: Any) -> dict[str, Any]:
+    return {name: each.tolist() if hasattr(each, "tolist") else each for name, each in result.items()}
+
+
+def patch(every: int | None) -> None:
+    """Send the calls of all fast tokenizers here; compare one of `every` with the library."""
+    global check_every
+    check_every = every
+    TokenizersBackend._encode_plus, TokenizersBackend._decode = encode_plus, decode
+    TokenizersBackend.__call__ = call
+    is_plain.cache_clear()
+
+
+def unpatch() -> None:
+    TokenizersBackend._encode_plus, TokenizersBackend._decode = own_encode_plus, own_decode
+    TokenizersBackend.__call__ = own_call

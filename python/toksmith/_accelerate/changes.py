@@ -1,0 +1,99 @@
+"""Notices changes to tokenizers of the library, whatever code makes them.
+
+The classes of `tokenizers` can be patched. While acceleration is on, each method that changes a tokenizer also removes the
+engine that `engines` attached to it. A part (a normalizer, a model) does not know its tokenizers, so a change of a part is
+counted, and each tokenizer compares itself before its next call.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import tokenizers
+
+__all__ = ["ENGINE", "LOCK", "parts_changed", "unwatch", "watch"]
+
+ENGINE = "_toksmith_engine"  # the attribute of a library's tokenizer; its pickles and copies do not have it
+LOCK = threading.Lock()
+
+METHODS = ("add_special_tokens", "add_tokens", "train", "train_from_iterator", "__setstate__")
+PARTS = ("decoder", "model", "normalizer", "post_processor", "pre_tokenizer")
+ROLES: tuple[type, ...] = (
+    tokenizers.decoders.Decoder,
+    tokenizers.models.Model,
+    tokenizers.normalizers.Normalizer,
+    tokenizers.pre_tokenizers.PreTokenizer,
+    tokenizers.processors.PostProcessor,
+)
+SEQUENCES: tuple[type, ...] = (
+    tokenizers.normalizers.Sequence,
+    tokenizers.pre_tokenizers.Sequence,
+    tokenizers.processors.Sequence,
+)
+
+numbers = itertools.count(1)
+part_changes = 0  # a number that differs after each change of a part
+originals: list[tuple[type, str, Any]] = []
+
+
+def parts_changed() -> int:
+    """A number that differs after each change of a part of any tokenizer."""
+    return part_changes
+
+
+def count_part(*_: Any) -> None:
+    global part_changes
+    part_changes = next(numbers)
+
+
+def forget_engine(tokenizer: Any, *_: Any) -> None:
+    with LOCK:
+        setattr(tokenizer, ENGINE, object())  # also tells `engines` that what it is building is of the past
+
+
+def and_then(method: Callable[..., Any], note: Callable[..., None]) -> Callable[..., Any]:
+    """A method that notes each call, whether it raises or not."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return method(self, *args, **options)
+        finally:
+            note(self)
+
+    return call
+
+
+def watch() -> None:
+    """Start to notice changes."""
+    unwatch()
+    kind = tokenizers.Tokenizer
+    for name in METHODS:
+        replace(kind, name, and_then(getattr(kind, name), forget_engine))
+    for name in PARTS:
+        own = kind.__dict__[name]
+        replace(kind, name, property(own.__get__, and_then(own.__set__, forget_engine), doc=own.__doc__))
+    for role in ROLES:
+        replace(role, "__setattr__", and_then(role.__setattr__, count_part))
+    for role in SEQUENCES:
+        replace(role, "__setitem__", and_then(role.__dict__["__setitem__"], count_part))
+
+
+def unwatch() -> None:
+    """Put the library's own methods back; what changes from now on is compared when `watch` starts again."""
+    while originals:
+        owner, name, own = originals.pop()
+        if own is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, own)
+    count_part()
+
+
+def replace(owner: type, name: str, method: Any) -> None:
+    originals.append((owner, name, owner.__dict__.get(name)))
+    setattr(owner, name, method)

@@ -1,0 +1,91 @@
+"""Compares an engine with the tokenizer of the library that it replaces, on hard texts and on texts of its own tokens."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .engines import Engine
+
+__all__ = ["find_difference"]
+
+HARD = (
+    "",
+    " ",
+    "Hello, world! It's 12,345.67 – don't.\r\n\n\t  The  end ",
+    "naïve café e\u0301 \u00c5 ﬁ ½ ① İı ſt ẞ",
+    "中文字符,日本語のテキスト。한국어 문장 각",
+    "مرحبا بالعالم עברית नमस्ते दुनिया สวัสดี",
+    "👩‍👩‍👧 🇩🇪 👍🏽 \ufe0f\u200d",
+    "a\0b\x07c\x7f\u0085\u00a0\u2028\u3000\ufeff�",
+    "<s></s>[CLS] [SEP]<|endoftext|> <unk><0x0A> ▁▁Ġ ##ing</w>",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa          \n\n\n\n...........",
+    "def f(x):\n    return {'a': [1, 22, 333, 4444], \"b\": x**2}  # why?",
+    "IT'S we'LL I'm THEY'VE 'tis '' ’s",
+)
+FIELDS = (
+    "ids",
+    "type_ids",
+    "tokens",
+    "offsets",
+    "word_ids",
+    "attention_mask",
+    "special_tokens_mask",
+)
+DRAWN, LENGTH = 16, 12  # texts, and tokens of each
+MOST_ADDED = 8
+
+
+def find_difference(engine: Engine, backend: Any, seed: bytes) -> str | None:
+    """What the engine and the library give differently, in words; None where all is equal."""
+    texts = [*HARD, *draw_texts(engine, backend, random.Random(seed))]
+    for _ in range(3):
+        options = options_of(backend)
+        ours = engine.with_lengths(*options)
+        for put in (False, True):
+            rows = zip(
+                texts,
+                backend.encode_batch(texts, add_special_tokens=put),
+                ours.encode_batch(texts, add_special_tokens=put),
+                strict=True,
+            )
+            found = next(filter(None, (differing_field(*row) for row in rows)), None)
+            if found is not None:
+                break
+        if found is None or options_of(backend) == options:
+            return found or differing_text(engine, backend, texts)
+    return "its options change while it is compared"
+
+
+def options_of(backend: Any) -> tuple[Any, Any, bool]:
+    """What a call of another thread may change meanwhile."""
+    return backend.truncation, backend.padding, backend.encode_special_tokens
+
+
+def draw_texts(engine: Engine, backend: Any, rng: random.Random) -> Iterator[str]:
+    """Texts of drawn tokens, and added tokens between and beside words."""
+    ids = [*engine.tokenizer.get_vocab().values()]
+    for _ in range(DRAWN if ids else 0):
+        yield backend.decode(rng.choices(ids, k=LENGTH), skip_special_tokens=False)
+    added = [token.content for token in backend.get_added_tokens_decoder().values()]
+    for token in rng.sample(added, min(len(added), MOST_ADDED)):
+        yield f"a{token}b {token} c{token.upper()} {token}{rng.choice(added)}\n{token}"
+
+
+def differing_field(text: str, theirs: Any, ours: Any) -> str | None:
+    for field in FIELDS:
+        if getattr(theirs, field) != getattr(ours, field):
+            return f"the engine gives other {field} for {text!r}"
+    return None
+
+
+def differing_text(engine: Engine, backend: Any, texts: list[str]) -> str | None:
+    """Decoding, of each text's ids, with and without special tokens."""
+    for text in texts:
+        (ids,) = engine.encode([text], False)
+        for skip in (False, True):
+            if backend.decode(ids, skip_special_tokens=skip) != engine.decode(ids, skip):
+                return f"the engine decodes the ids of {text!r} to another text"
+    return None
