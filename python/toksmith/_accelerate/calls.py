@@ -8,7 +8,7 @@ backend. What raises an error there goes to the library, which raises its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 from transformers import BatchEncoding
@@ -17,6 +17,7 @@ from transformers.tokenization_utils_tokenizers import TokenizersBackend
 from transformers.utils import PaddingStrategy
 
 from .engines import Engine, current_engine, lay_aside
+from .layouts import Arrays, Lengths, Lists, as_torch
 
 __all__ = ["patch", "unpatch"]
 
@@ -40,27 +41,33 @@ HANDED_ON = {
     ),
     *("return_tensors", "return_token_type_ids", "split_special_tokens", "verbose"),
 }
+BARE = {as_text: Lengths(None, None, as_text) for as_text in (False, True)}
 check_every: int | None = None  # of so many calls, one is compared with the library
 
 
 class LateEncodings(Sequence[Any]):
     """The `Encoding` of each text of a call, computed at first use."""
 
-    def __init__(self, engine: Engine, texts: list[str], put: bool, *options: Any) -> None:
-        self.engine, self.texts, self.put, self.options = engine, texts, put, options
+    __slots__ = ("engine", "lengths", "made", "put", "texts")
 
-    @cached_property
-    def made(self) -> list[Any]:
-        return self.engine.with_lengths(*self.options).encode_batch(self.texts, add_special_tokens=self.put)
+    def __init__(self, engine: Engine, texts: str | list[str], put: bool, lengths: Lengths) -> None:
+        self.engine, self.texts, self.put, self.lengths = engine, texts, put, lengths
+        self.made: list[Any] | None = None
+
+    def make(self) -> list[Any]:
+        if self.made is None:
+            texts = [self.texts] if isinstance(self.texts, str) else self.texts
+            self.made = self.engine.with_lengths(self.lengths).encode_batch(texts, add_special_tokens=self.put)
+        return self.made
 
     def __getitem__(self, index: Any) -> Any:
-        return self.made[index]
+        return self.make()[index]
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return 1 if isinstance(self.texts, str) else len(self.texts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self.made,)
+        return list, (self.make(),)
 
 
 def call(self: Any, text: Any = None, *more: Any, **options: Any) -> Any:
@@ -101,39 +108,32 @@ def encode_texts(tok: Any, engine: Engine, text: Any, text_pair: Any, options: d
     put = get("add_special_tokens", True)
     if (options and not are_usual(options)) or not is_plain(tok.__class__) or (frame := engine.frames[put]) is None:
         return None
-    before, after, (first, inner, last) = frame
-    as_text, truncation, padding = put_options(tok, options)
-    rows = engine.encode(texts, as_text)
-    if truncation is not None:
-        rows = truncate(rows, truncation["max_length"] - (engine.more if put else 0), truncation["direction"])
-    sizes = [*map(len, rows)]
-    if before or after:
-        rows = [[*before, *row, *after] for row in rows]
-    extra = len(before) + len(after)
-    names = tok.model_input_names
-    columns: dict[str, tuple[Any, Any]] = {"input_ids": (rows, tok.pad_token_id if padding else None)}
-    if asks(options, "token_type_ids", names):
-        types = [[first] * len(before) + [inner] * size + [last] * len(after) for size in sizes]
-        columns["token_type_ids"] = types, tok.pad_token_type_id
-    if asks(options, "attention_mask", names):
-        columns["attention_mask"] = [[1] * (size + extra) for size in sizes], 0
-    if get("return_special_tokens_mask"):
-        columns["special_tokens_mask"] = [[1] * len(before) + [0] * size + [1] * len(after) for size in sizes], 1
-    if padding is None:
-        data = {name: values for name, (values, _) in columns.items()}
-    else:
-        width = pad_width(max(sizes) + extra, padding)
-        data = {name: pad(values, width, fill, padding["direction"]) for name, (values, fill) in columns.items()}
-    if get("return_length"):
-        data["length"] = [*map(len, data["input_ids"])]
-    if get("max_length") is None and max(map(len, data["input_ids"])) > tok.model_max_length:
-        for ids in data["input_ids"]:
-            tok._eventual_warn_about_too_long_sequence(ids, None, get("verbose", True))
-    late = LateEncodings(engine, texts, put, truncation, padding, as_text)
+    lengths = put_options(tok, options)
     tensors = get("return_tensors")
-    if tensors is not None:
-        return BatchEncoding(data, late, tensors, n_sequences=1)
-    if is_one:
+    layout: Any = Lists if tensors is None else Arrays if tensors in ("np", "pt") else None
+    if layout is None or (lengths.truncation is not None and lengths.truncation["stride"]):
+        return None
+    before, after, (first, inner, last) = frame
+    made = layout(engine, texts, lengths, engine.more if put else 0, len(before) + len(after))
+    names = tok.model_input_names
+    data = {"input_ids": made.column(before, None, after, tok.pad_token_id if lengths.padding else 0)}
+    if asks(options, "token_type_ids", names):
+        types = [first] * len(before), inner, [last] * len(after)
+        data["token_type_ids"] = made.column(*types, tok.pad_token_type_id)
+    if asks(options, "attention_mask", names):
+        data["attention_mask"] = made.column([1] * len(before), 1, [1] * len(after), 0)
+    if get("return_special_tokens_mask"):
+        data["special_tokens_mask"] = made.column([1] * len(before), 0, [1] * len(after), 1)
+    if get("return_length"):
+        data["length"] = made.lengths()
+    if get("max_length") is None:
+        for ids in data["input_ids"]:
+            if len(ids) > tok.model_max_length:
+                tok._eventual_warn_about_too_long_sequence(ids, None, get("verbose", True))
+    late = LateEncodings(engine, text if is_one else [*text], put, lengths)
+    if tensors == "pt":
+        data = {name: as_torch(values) for name, values in data.items()}
+    elif is_one and tensors is None:
         data = {name: values if name == "length" else values[0] for name, values in data.items()}
     return make_result(data, late)
 
@@ -146,7 +146,6 @@ def are_usual(options: dict[str, Any]) -> bool:
         (put is True or put is False)
         and type(get("padding_strategy", NO_PADDING)) is PaddingStrategy
         and get("truncation_strategy", NO_TRUNCATION) in SIMPLE_TRUNCATION
-        and not get("stride")
         and not get("is_split_into_words")
         and not get("return_overflowing_tokens")
         and not get("return_offsets_mapping")
@@ -165,52 +164,33 @@ def make_result(data: dict[str, Any], encodings: LateEncodings) -> Any:
     return result
 
 
-def put_options(tok: Any, options: dict[str, Any]) -> tuple[bool, Any, Any]:
-    """Set the options of a call on the library's tokenizer, as every call of transformers does; it refuses wrong ones.
-
-    Returns: whether special tokens in a text are ordinary text; truncation and padding, or None.
-    """
+def put_options(tok: Any, options: dict[str, Any]) -> Lengths:
+    """Set the options of a call on the library's tokenizer, as every call of transformers does; it refuses wrong ones."""
     get, backend = options.get, tok._tokenizer
     padding, truncation = get("padding_strategy", NO_PADDING), get("truncation_strategy", NO_TRUNCATION)
     is_bare = padding is NO_PADDING and truncation is NO_TRUNCATION
     if not is_bare or backend.truncation is not None or backend.padding is not None or not is_plain(tok.__class__):
-        names = ("max_length", "pad_to_multiple_of", "padding_side")
-        given = {name: get(name) for name in names}
+        given = {name: get(name) for name in ("max_length", "pad_to_multiple_of", "padding_side")}
         tok.set_truncation_and_padding(padding, truncation, stride=get("stride", 0), **given)
     split = get("split_special_tokens")
     as_text = tok.split_special_tokens if split is None else split
     if backend.encode_special_tokens != as_text:
         backend.encode_special_tokens = as_text
     if is_bare:
-        return as_text, None, None
+        return BARE[as_text]
     cuts = None if truncation is NO_TRUNCATION else backend.truncation
-    return as_text, cuts, None if padding is NO_PADDING else backend.padding
-
-
-def truncate(rows: list[list[int]], most: int, side: str) -> list[list[int]]:
-    if most < 0:
-        return rows  # as in the library: no truncation where special tokens alone are too many
-    return [row if len(row) <= most else row[:most] if side == "right" else row[len(row) - most :] for row in rows]
-
-
-def pad_width(longest: int, padding: dict[str, Any]) -> int:
-    width = longest if padding["length"] is None else padding["length"]
-    multiple = padding["pad_to_multiple_of"]
-    return width + -width % multiple if multiple else width
-
-
-def pad(rows: list[list[int]], width: int, fill: int, side: str) -> list[list[int]]:
-    if side == "left":
-        return [[fill] * (width - len(row)) + row for row in rows]
-    return [row + [fill] * (width - len(row)) for row in rows]
+    return Lengths(cuts, None if padding is NO_PADDING else backend.padding, as_text)
 
 
 def encode_on_copy(tok: Any, engine: Engine, text: Any, text_pair: Any, options: dict[str, Any]) -> Any:
     """The result of transformers' own method, on a copy of the tokenizer with the drop-in."""
-    as_text, truncation, padding = put_options(tok, options)
+    backend = tok._tokenizer
     copied = object.__new__(type(tok))
-    copied.__dict__.update(tok.__dict__, _tokenizer=engine.with_lengths(truncation, padding, as_text))
-    return own_encode_plus(copied, text, text_pair, **options)
+    lengths = Lengths(backend.truncation, backend.padding, backend.encode_special_tokens)
+    copied.__dict__.update(tok.__dict__, _tokenizer=engine.with_lengths(lengths))
+    result = own_encode_plus(copied, text, text_pair, **options)
+    put_options(tok, options)
+    return result
 
 
 def decode(

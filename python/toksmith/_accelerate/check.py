@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .layouts import Lengths
+
 if TYPE_CHECKING:
     from .engines import Engine
 
@@ -43,7 +45,7 @@ def find_difference(engine: Engine, backend: Any, seed: bytes) -> str | None:
     texts = [*HARD, *draw_texts(engine, backend, random.Random(seed))]
     for _ in range(3):
         options = options_of(backend)
-        ours = engine.with_lengths(*options)
+        ours = engine.with_lengths(options)
         for put in (False, True):
             rows = zip(
                 texts,
@@ -59,9 +61,9 @@ def find_difference(engine: Engine, backend: Any, seed: bytes) -> str | None:
     return "its options change while it is compared"
 
 
-def options_of(backend: Any) -> tuple[Any, Any, bool]:
+def options_of(backend: Any) -> Lengths:
     """What a call of another thread may change meanwhile."""
-    return backend.truncation, backend.padding, backend.encode_special_tokens
+    return Lengths(backend.truncation, backend.padding, backend.encode_special_tokens)
 
 
 def draw_texts(engine: Engine, backend: Any, rng: random.Random) -> Iterator[str]:

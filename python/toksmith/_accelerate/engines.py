@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -18,41 +18,13 @@ import tokenizers
 from .._base.threads import thread_count
 from .._render.streams import LOG
 from ..compat import tokenizers as dropin
-from ..compat.tokenizers._encoding import Encoding, Fixed, Run
 from . import changes
 from .check import find_difference
+from .layouts import Frame, Lengths
 
-__all__ = ["Engine", "Frame", "current_engine", "known_engines", "lay_aside"]
+__all__ = ["Engine", "current_engine", "known_engines", "lay_aside"]
 
 MOST_BUILDS = 8  # a tokenizer that changes more often than this stays on the library
-
-
-class Frame(NamedTuple):
-    """The ids around one text, with the type of each part."""
-
-    before: list[int]
-    after: list[int]
-    types: tuple[int, int, int]
-
-    @staticmethod
-    def find(processor: Any, put: bool) -> Frame | None:
-        """The frame that a post-processor makes; None if it does more than put ids around a text."""
-        if processor is None:
-            return Frame([], [], (0, 0, 0))
-        text = [-1, -2, -3]  # no token has such an id
-        whole = processor.process(Encoding([Run(Fixed.from_ids(text), 0, 3, 0)]), None, put)
-        ids, types = whole.ids, whole.type_ids
-        if -1 not in ids:
-            return None
-        start = ids.index(-1)
-        stop = start + 3
-        parts = [types[:start] or [0], types[start:stop], types[stop:] or [0]]
-        mask = [1] * start + [0] * 3 + [1] * (len(ids) - stop)
-        if ids[start:stop] != text or ids.count(-1) > 1 or whole.special_tokens_mask != mask:
-            return None
-        if any(len(set(each)) > 1 for each in parts):
-            return None
-        return Frame(ids[:start], ids[stop:], (parts[0][0], parts[1][0], parts[2][0]))
 
 
 class Engine:
@@ -96,6 +68,10 @@ class Engine:
             return [self._core.encode(texts[0], special, "strict", 1)]
         return self._core.encode_batch(texts, special, "strict", batch_threads())
 
+    def encode_flat(self, texts: Sequence[str], as_text: bool) -> Any:
+        """The ids of all texts in one array, and the end of each."""
+        return self._core.encode_ragged(texts, "text" if as_text else "allow", "strict", batch_threads())
+
     def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str:
         """The text of ids; an id without a token is an error."""
         if skip_special_tokens:
@@ -103,21 +79,15 @@ class Engine:
             ids = [id for id in ids if id not in special]
         return self._core.decode(ids, "replace")
 
-    def with_lengths(
-        self, truncation: Mapping[str, Any] | None, padding: Mapping[str, Any] | None, as_text: bool
-    ) -> dropin.Tokenizer:
+    def with_lengths(self, lengths: Lengths) -> dropin.Tokenizer:
         """The drop-in with the options of one call."""
         view = object.__new__(dropin.Tokenizer)
-        view.__dict__.update(self.tokenizer.__dict__, encode_special_tokens=as_text, _truncation=None, _padding=None)
-        if truncation is not None:
-            view.enable_truncation(**truncation)
-        if padding is not None:
-            view.enable_padding(**padding)
+        view.__dict__.update(self.tokenizer.__dict__, encode_special_tokens=lengths.as_text)
+        if lengths.truncation is not None:
+            view.enable_truncation(**lengths.truncation)
+        if lengths.padding is not None:
+            view.enable_padding(**lengths.padding)
         return view
-
-
-def digest_of(content: str) -> bytes:
-    return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def batch_threads() -> int:
