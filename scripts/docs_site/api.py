@@ -36,6 +36,12 @@ AREAS = (
         "types.StreamEncoder types.StreamDecoder types.TextSession types.IdEdit",
     ),
     Area(
+        "accelerate",
+        "Run transformers on the engine",
+        "The fast tokenizers of transformers on toksmith's engine.",
+        "accelerate accelerated restore types.Acceleration",
+    ),
+    Area(
         "load",
         "Load and convert",
         "Published encodings, tokenizer files, and conversion between formats.",

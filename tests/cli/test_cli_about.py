@@ -110,7 +110,7 @@ def test_help_all_shows_what_help_leaves_out() -> None:
 def test_groups_list_and_complete_their_commands() -> None:
     assert completed("explain", "st") == ["steps"]
     assert completed("") == [*dict.fromkeys(row.name.split(" ")[0] for row in _cli.COMMANDS)]
-    assert len(completed("")) <= 16
+    assert len(completed("")) <= 17
     assert "--merges" in completed("explain", "steps", "--")
     for group, help in _cli.GROUPS.items():
         said = run(group, "--help").stdout

@@ -7,10 +7,12 @@ backend. What raises an error there goes to the library, which raises its own.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import tokenizers
 from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
@@ -67,7 +69,22 @@ class LateEncodings(Sequence[Any]):
         return 1 if isinstance(self.texts, str) else len(self.texts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self.make(),)
+        return list, ([*map(as_library, self.make())],)
+
+
+def as_library(encoding: Any) -> tokenizers.Encoding:
+    """The library's `Encoding`, for pickles: they must load where toksmith is missing."""
+    made = tokenizers.Encoding()
+    made.__setstate__(json.dumps(encoding_json(encoding)).encode())
+    return made
+
+
+def encoding_json(encoding: Any) -> dict[str, Any]:
+    names = ("ids", "type_ids", "tokens", "offsets", "special_tokens_mask", "attention_mask")
+    columns = {name: getattr(encoding, name) for name in names}
+    ranges = {str(text): {"start": start, "end": stop} for text, (start, stop) in encoding._ranges.items()}
+    more = {"words": encoding.word_ids, "sequence_ranges": ranges}
+    return {**columns, **more, "overflowing": [*map(encoding_json, encoding.overflowing)]}
 
 
 def call(self: Any, text: Any = None, *more: Any, **options: Any) -> Any:
@@ -79,8 +96,10 @@ def call(self: Any, text: Any = None, *more: Any, **options: Any) -> Any:
 
 def encode_plus(self: Any, text: Any, text_pair: Any = None, *more: Any, **options: Any) -> Any:
     """In place of `TokenizersBackend._encode_plus`."""
-    engine = current_engine(self._tokenizer, self)
-    if engine is None or more or options.get("sanitize_control_tokens"):
+    put = options.get("add_special_tokens", True)
+    is_ours = (put is True or put is False) and not more and not options.get("sanitize_control_tokens")
+    engine = current_engine(self._tokenizer, self) if is_ours else None
+    if engine is None:
         return own_encode_plus(self, text, text_pair, *more, **options)
     engine.calls += 1
     try:
@@ -141,10 +160,8 @@ def encode_texts(tok: Any, engine: Engine, text: Any, text_pair: Any, options: d
 def are_usual(options: dict[str, Any]) -> bool:
     """Whether `encode_texts` knows what the options of a call ask for."""
     get = options.get
-    put = get("add_special_tokens", True)
     return (
-        (put is True or put is False)
-        and type(get("padding_strategy", NO_PADDING)) is PaddingStrategy
+        type(get("padding_strategy", NO_PADDING)) is PaddingStrategy
         and get("truncation_strategy", NO_TRUNCATION) in SIMPLE_TRUNCATION
         and not get("is_split_into_words")
         and not get("return_overflowing_tokens")
@@ -189,7 +206,10 @@ def encode_on_copy(tok: Any, engine: Engine, text: Any, text_pair: Any, options:
     lengths = Lengths(backend.truncation, backend.padding, backend.encode_special_tokens)
     copied.__dict__.update(tok.__dict__, _tokenizer=engine.with_lengths(lengths))
     result = own_encode_plus(copied, text, text_pair, **options)
-    put_options(tok, options)
+    lengths = put_options(tok, options)
+    if result._encodings:
+        late = LateEncodings(engine, [""] * len(result._encodings), True, lengths)
+        late.made, result._encodings = result._encodings, late
     return result
 
 
@@ -198,7 +218,8 @@ def decode(
 ) -> Any:
     """In place of `TokenizersBackend._decode`."""
     clean = self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
-    engine = None if clean or type(token_ids) is not list else current_engine(self._tokenizer, self)
+    is_ours = not clean and type(token_ids) is list and (skip_special_tokens is True or skip_special_tokens is False)
+    engine = current_engine(self._tokenizer, self) if is_ours else None
     if engine is not None:
         engine.calls += 1
         try:

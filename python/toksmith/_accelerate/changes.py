@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import tokenizers
 
-__all__ = ["ENGINE", "LOCK", "parts_changed", "unwatch", "watch"]
+__all__ = ["BUILDING", "ENGINE", "LOCK", "parts_changed", "unwatch", "watch"]
 
 ENGINE = "_toksmith_engine"  # the attribute of a library's tokenizer; its pickles and copies do not have it
-LOCK = threading.Lock()
+# For moments; and while an engine is built.
+LOCK, BUILDING = threading.Lock(), threading.Lock()
 
 METHODS = ("add_special_tokens", "add_tokens", "train", "train_from_iterator", "__setstate__")
 PARTS = ("decoder", "model", "normalizer", "post_processor", "pre_tokenizer")
@@ -38,6 +40,16 @@ SEQUENCES: tuple[type, ...] = (
 numbers = itertools.count(1)
 part_changes = 0  # a number that differs after each change of a part
 originals: list[tuple[type, str, Any]] = []
+
+
+def free_locks() -> None:
+    """Make the locks anew in a forked process, where a thread that held one does not exist."""
+    global LOCK, BUILDING
+    LOCK, BUILDING = threading.Lock(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=free_locks)
 
 
 def parts_changed() -> int:

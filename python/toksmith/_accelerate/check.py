@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -41,29 +42,29 @@ MOST_ADDED = 8
 
 
 def find_difference(engine: Engine, backend: Any, seed: bytes) -> str | None:
-    """What the engine and the library give differently, in words; None where all is equal."""
-    texts = [*HARD, *draw_texts(engine, backend, random.Random(seed))]
-    for _ in range(3):
-        options = options_of(backend)
-        ours = engine.with_lengths(options)
+    """What the engine and the library give differently, in words; None where all is equal.
+
+    Both run without truncation and padding, which each call sets: a tokenizer that has some now is compared on a copy.
+    """
+    try:
+        if backend.truncation is not None or backend.padding is not None:
+            backend = copy.deepcopy(backend)
+            backend.no_truncation()
+            backend.no_padding()
+        texts = [*HARD, *draw_texts(engine, backend, random.Random(seed))]
+        ours = engine.with_lengths(Lengths(None, None, backend.encode_special_tokens))
         for put in (False, True):
-            rows = zip(
-                texts,
-                backend.encode_batch(texts, add_special_tokens=put),
-                ours.encode_batch(texts, add_special_tokens=put),
-                strict=True,
-            )
-            found = next(filter(None, (differing_field(*row) for row in rows)), None)
-            if found is not None:
-                break
-        if found is None or options_of(backend) == options:
-            return found or differing_text(engine, backend, texts)
-    return "its options change while it is compared"
-
-
-def options_of(backend: Any) -> Lengths:
-    """What a call of another thread may change meanwhile."""
-    return Lengths(backend.truncation, backend.padding, backend.encode_special_tokens)
+            theirs = backend.encode_batch(texts, add_special_tokens=put)
+            for row in zip(texts, theirs, ours.encode_batch(texts, add_special_tokens=put), strict=True):
+                if (found := differing_field(*row)) is not None:
+                    return found
+        return differing_text(engine, backend, texts)
+    except BaseException as error:  # a panic of the library is no `Exception`
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        return f"the comparison with the library ended in {type(error).__name__}: {error}"
+    finally:
+        getattr(backend.model, "_clear_cache", int)()  # as before: the library's cache has no words of these texts
 
 
 def draw_texts(engine: Engine, backend: Any, rng: random.Random) -> Iterator[str]:

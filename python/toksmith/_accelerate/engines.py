@@ -7,7 +7,6 @@ library, and the log names it once.
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
@@ -103,7 +102,6 @@ class Attached(NamedTuple):
     seen: int
 
 
-building = threading.Lock()
 by_content: weakref.WeakValueDictionary[bytes, Engine] = weakref.WeakValueDictionary()
 builds: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # how often each tokenizer got an engine
 names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
@@ -113,12 +111,12 @@ def current_engine(backend: Any, owner: Any) -> Engine | None:
     """The engine of what a library's tokenizer holds now; None where the library must run it."""
     attached = getattr(backend, changes.ENGINE, None)
     if type(attached) is not Attached or attached.seen != changes.parts_changed():
-        if not building.acquire(blocking=False):
+        if not changes.BUILDING.acquire(blocking=False):
             return None  # another thread builds it
         try:
             attached = attach_engine(backend, owner)
         finally:
-            building.release()
+            changes.BUILDING.release()
     return None if attached is None or attached.engine.reason is not None else attached.engine
 
 

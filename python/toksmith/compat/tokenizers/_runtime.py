@@ -135,7 +135,9 @@ class Runtime:
 
     def ids(self, texts: Sequence[str], as_text: bool) -> list[list[int]]:
         try:
-            return self.tok.encode_batch(texts, special="text" if as_text else "allow")
+            return self.tok.encode_batch(texts, special="text" if as_text else "allow", errors="strict")
+        except UnicodeEncodeError as error:
+            raise TypeError(f"a text has a lone surrogate: {error}") from error
         except NotInVocabulary as error:
             if self.value["model"].get("type") == "Unigram":
                 raise ValueError("Encountered an unknown token but `unk_id` is missing") from error
