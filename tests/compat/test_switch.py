@@ -54,11 +54,10 @@ def test_a_tokenizer_from_before_and_one_from_after_run_on_the_engine() -> None:
     after = made("after")
     assert before("lower <s> wide").data == after("lower <s> wide").data == expected
     names = {each.name: each for each in toksmith.accelerate().tokenizers}
-    assert all(names[each].calls == 1 and names[each].reason is None for each in ("before", "after"))
+    assert all(names[each].calls == 2 and names[each].reason is None for each in ("before", "after"))
     assert "after" in str(toksmith.accelerate())
     assert not toksmith.restore().is_on
-    assert before("lower").data == {"input_ids": before("lower").input_ids, "attention_mask": [1]}
-    assert {each.name: each.calls for each in toksmith.restore().tokenizers}["before"] == 1
+    assert {each.name: each.calls for each in toksmith.restore().tokenizers}["before"] == 2
 
 
 def test_restore_leaves_the_classes_of_the_libraries_as_they_were() -> None:

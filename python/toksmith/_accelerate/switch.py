@@ -25,7 +25,7 @@ class AcceleratedTokenizer(NamedTuple):
 
     Attributes:
         name: The name or path that it was loaded from.
-        calls: The calls since it has its present content.
+        calls: The calls of all tokenizers with its present content.
         returned: Those that the library ran, because they are errors, or have options that the engine does not have.
         reason: Why the library runs all of them; None where the engine does.
     """
