@@ -215,8 +215,11 @@ def test_nul_bytes_are_kept(tok: Tokenizer) -> None:
 
 @pytest.mark.parametrize("wrong", [5, None, 1.5, ["a"], bytearray(b"a"), memoryview(b"a"), np.array(["a"]), object()])
 def test_texts_of_another_type_are_refused(tok: Tokenizer, wrong: Any) -> None:
-    for call in (tok.encode, tok.encode_array, tok.count):
-        with pytest.raises(TypeError, match="expected str or bytes"):
+    calls = (tok.encode, tok.encode_array, tok.count, tok.split, tok.heal, tok.session, tok.encoder().feed)
+    session = tok.session("low")
+    edits = (session.update, lambda text: session.replace(0, 1, text))
+    for call in (*calls, *edits, lambda text: tok.truncate(text, 3), lambda text: tok.chunk(text, 3)):
+        with pytest.raises(TypeError, match=f"text: expected str or bytes, not {type(wrong).__name__}"):
             call(wrong)
     for batch_call in (tok.encode_batch, tok.encode_ragged, tok.count_batch):
         with pytest.raises(TypeError, match="item 2: expected str or bytes"):

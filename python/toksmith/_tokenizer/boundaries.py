@@ -17,7 +17,7 @@ from .._base import lazy_numpy as np
 from .._base.arguments import check_int, check_items
 from .._model.model import Model
 from ..errors import InvalidOption, shift_offsets
-from .stream import CONTEXT, Special, as_utf8, offset_in
+from .stream import CONTEXT, Special, as_utf8, check_text, offset_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,6 +137,7 @@ def to_type_of(text: object, data: bytes) -> Any:
 
 def truncate_text(parts: PartEncoder, text: Some, max_tokens: int, side: str) -> Some:
     """See `Tokenizer.truncate`."""
+    check_text(text)
     check_count("max_tokens", max_tokens, 0)
     if side not in ("left", "right"):
         raise InvalidOption("side", side, "'left' or 'right': the side to cut off")
@@ -147,6 +148,7 @@ def split_chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) 
     """See `Tokenizer.chunk`."""
     from .results import Chunk  # imported on demand in this file, so tokenizers load sooner
 
+    check_text(text)
     check_count("max_tokens", max_tokens, 1)
     check_count("overlap", overlap, 0)
     if overlap >= max_tokens:

@@ -22,7 +22,7 @@ from .._base.threads import one_call_at_a_time
 from .._base.wording import number_of, preview_items
 from ..errors import OF_A_PLACE, InvalidOption
 from .boundaries import to_type_of, utf8_or_none
-from .stream import CONTEXT, Special
+from .stream import CONTEXT, Special, check_text
 
 __all__ = ["IdEdit", "TextSession"]
 
@@ -74,6 +74,7 @@ class TextSession:
     """
 
     def __init__(self, engine: _core.Engine, text: Text, special: Special, added: int) -> None:
+        check_text(text)
         self._engine, self._special = engine, special
         self._margin = added + CONTEXT
         self._empty: Any = text[:0]
@@ -149,6 +150,7 @@ class TextSession:
         return self._splice(first, last, old[: start - base] + text + old[end - base :], base)
 
     def _check_type(self, text: Text) -> None:
+        check_text(text)
         if isinstance(text, bytes) != isinstance(self._empty, bytes):
             kind = type(self._empty).__name__
             raise TypeError(f"text: expected {kind}, as the session's text is, not {type(text).__name__}")

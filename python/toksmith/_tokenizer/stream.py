@@ -8,7 +8,7 @@ from .. import _core
 from .._base.threads import one_call_at_a_time
 from ..errors import shift_offsets
 
-__all__ = ["CONTEXT", "Special", "StreamEncoder", "as_utf8", "offset_in"]
+__all__ = ["CONTEXT", "Special", "StreamEncoder", "as_utf8", "check_text", "offset_in"]
 
 Special = str | Collection[str]
 CONTEXT = 8  # bytes before a cut that decide it, in addition to added tokens
@@ -16,8 +16,15 @@ CONTEXT = 8  # bytes before a cut that decide it, in addition to added tokens
 HALVES = ("\ud800", "\udbff")  # the range of the first surrogate of a pair
 
 
+def check_text(text: object) -> None:
+    """Raises TypeError unless the value is a text."""
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"text: expected str or bytes, not {type(text).__name__}")
+
+
 def as_utf8(text: str | bytes) -> bytes:
     """The bytes of a text as the core encodes them; adjacent surrogates that form a pair become one character."""
+    check_text(text)
     if isinstance(text, bytes):
         return text
     try:
@@ -108,8 +115,7 @@ class StreamEncoder:
         """The bytes that the text adds, and the first surrogate of a pair at its end."""
         if isinstance(text, bytes):
             return as_utf8(self._half) + text, ""
-        if not isinstance(text, str):
-            raise TypeError(f"text: expected str or bytes, not {type(text).__name__}")
+        check_text(text)
         joined = self._half + text
         ends_in_half = HALVES[0] <= joined[-1:] <= HALVES[1]
         return as_utf8(joined[:-1] if ends_in_half else joined), joined[-1:] if ends_in_half else ""

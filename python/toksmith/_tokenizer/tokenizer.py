@@ -583,8 +583,8 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         Returns: `.ids`, `.rest`, `.continuations`, `.stable`; see `Healing`.
         Raises: as `encode`.
         Cost: that of `encode`. The first call, and the first after `release`,
-            also sorts the tokens: about 20 ms for 100,000. `heal("")` does
-            this ahead.
+            also sorts the tokens: about 20 ms for 100,000. The first in a
+            process imports numpy. `heal("")` does this ahead.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower lowest", vocab_size=300)
