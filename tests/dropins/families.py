@@ -241,7 +241,9 @@ def cases(name: str, value: Json, libraries: tuple[Any, Any], count: int, seed: 
         yield case(line)
     yield case(f"[t.id_to_token(id) for id in range({size + 3})]")
     yield case("[t.num_special_tokens_to_add(pair) for pair in (False, True)]")
-    yield case("[(repr(part), part is not None and part.__getstate__()) for part in (t.normalizer, t.pre_tokenizer, t.decoder)]")
+    yield case(
+        "[(repr(part), part is not None and part.__getstate__()) for part in (t.normalizer, t.pre_tokenizer, t.decoder)]"
+    )
     found = texts(count, rng, value)
     for text in found:
         pair, changed = rng.choice(found), states(rng)

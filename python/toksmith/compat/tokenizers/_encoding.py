@@ -379,7 +379,7 @@ class Encoding:
 
 def scan_words(words: Sequence[int | None], wanted: int, start: int, stop: int) -> tuple[int, int, bool]:
     """The places of a word in a part of a column: the first, the place after the last, and whether a later word ends it."""
-    places = []
+    places: list[int] = []
     for place in range(start, stop):
         word = words[place]
         if word is not None and word > wanted:
