@@ -89,14 +89,19 @@ def check_comparison(found: Comparison, rows: Iterable[Allowed], *, full: bool) 
     """Fail for unexplained cases, and in a full run for rows without a case; print and write the counts."""
     rows = list(rows)
     write_counts(found, rows)
+    check_explained(found)
+    stale = [row.name for row in rows if not found.allowed[row.name]]
+    assert not (full and stale), f"rows that explain no case: {stale}"
+    print(f"{found.cases:,} cases, {len(found.features):,} features, allowed: {dict(found.allowed)}")
+
+
+def check_explained(found: Comparison) -> None:
+    """Fail for unexplained cases."""
     problems = [
         f"{case.call}\n  {sorted(fields)}\n  there {shown_fields(case.peer, fields)}\n  here  {shown_fields(case.ours, fields)}"
         for case, fields in found.unexplained
     ]
     assert not problems, f"{len(problems)} of {found.cases} cases differ\n" + "\n".join(problems[:SHOWN])
-    stale = [row.name for row in rows if not found.allowed[row.name]]
-    assert not (full and stale), f"rows that explain no case: {stale}"
-    print(f"{found.cases:,} cases, {len(found.features):,} features, allowed: {dict(found.allowed)}")
 
 
 def shown_fields(values: Mapping[str, Any], fields: frozenset[str]) -> dict[str, str]:

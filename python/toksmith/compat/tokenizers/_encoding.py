@@ -7,7 +7,8 @@ runs, and a column is computed on first use; so ids alone never compute offsets.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -61,6 +62,18 @@ class Late:
     @property
     def words(self) -> Sequence[int | None]:
         return self.columns.words
+
+    @cached_property
+    def ordered_offsets(self) -> tuple[list[int], list[int]] | None:
+        """The starts and the ends of the offsets if both ascend, so that they can be bisected."""
+        starts, ends = [start for start, _ in self.offsets], [end for _, end in self.offsets]
+        return (starts, ends) if starts == sorted(starts) and ends == sorted(ends) else None
+
+    @cached_property
+    def ordered_words(self) -> list[int] | None:
+        """The words if all are known and ascend."""
+        words = [word for word in self.words if word is not None]
+        return words if len(words) == len(self.words) and words == sorted(words) else None
 
 
 class Run(NamedTuple):
@@ -145,7 +158,7 @@ class Encoding:
 
     def range_of(self, sequence: int) -> tuple[int, int]:
         """The range of a text; everything, if no text has this number."""
-        return self._ranges.get(sequence, (0, len(self)))
+        return self._ranges.get(sequence) or (0, len(self))
 
     def expand_runs(self, values: list[Any]) -> list[Any]:
         """A value for each id, from a value for each run."""
@@ -204,57 +217,91 @@ class Encoding:
 
     def token_to_sequence(self, token_index: int) -> int | None:
         """The number of the text of an id."""
-        if token_index > len(self):
-            return None
-        ranges = self._ranges or {0: (0, len(self) + 1)}
-        return next((sequence for sequence, (start, stop) in ranges.items() if start <= token_index < stop), None)
-
-    def _at(self, token_index: int) -> tuple[Run, int] | None:
-        """The run of an id of a text, and its place in the source. Programs ask for each id, so this makes no column."""
-        if token_index < len(self) and self.token_to_sequence(token_index) is not None:
-            for run in self._runs:
-                if token_index < run.stop - run.start:
-                    return run, run.start + token_index
-                token_index -= run.stop - run.start
+        if not self._ranges:
+            return 0 if 0 <= token_index <= len(self) else None
+        for sequence, (start, stop) in self._ranges.items():
+            if start <= token_index < stop:
+                return sequence
         return None
 
-    def token_to_chars(self, token_index: int) -> Offsets | None:
+    def _run_at(self, place: int) -> tuple[Run, int]:
+        """The run of an id, and its place in the source. Programs ask for each id, so this makes no column."""
+        for run in self._runs:
+            place += run.start
+            if place < run.stop:
+                break
+            place -= run.stop
+        return run, place
+
+    def _parts_of(self, sequence: int) -> Iterator[tuple[Run, int, int, int]]:
+        """The runs of a text: each with its part's range in the source, and the distance from there to this encoding."""
+        first, last = self.range_of(sequence)
+        before = 0
+        for run in self._runs:
+            moved = before - run.start
+            start, stop = max(first - moved, run.start), min(last - moved, run.stop)
+            if start < stop:
+                yield run, start, stop, moved
+            before = moved + run.stop
+
+    def _chars_at(self, place: int) -> Offsets:
         """The range of characters of an id."""
-        if (found := self._at(token_index)) is None:
-            return None
-        run, place = found
+        run, place = self._run_at(place)
         start, end = run.source.offsets[place]
         return (start, end) if run.source.special else (start + run.shift, end + run.shift)
 
+    def token_to_chars(self, token_index: int) -> Offsets | None:
+        """The range of characters of an id of a text."""
+        return self._chars_at(token_index) if self._is_of_text(token_index) else None
+
     def token_to_word(self, token_index: int) -> int | None:
-        """The word of an id."""
-        found = self._at(token_index)
-        return None if found is None else found[0].source.words[found[1]]
+        """The word of an id of a text."""
+        if not self._is_of_text(token_index):
+            return None
+        run, place = self._run_at(token_index)
+        return run.source.words[place]
+
+    def _is_of_text(self, token_index: int) -> bool:
+        """Whether this is the place of an id of a text; the place after the last id is not."""
+        return self.token_to_sequence(token_index) is not None and (bool(self._ranges) or token_index < len(self))
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """The first place of a word's ids, and the place after the last."""
-        words, places = self.word_ids, []
-        for place in range(*self.range_of(sequence_index)):
-            word = words[place]
-            if word is not None and word > word_index:
+        found = None
+        for run, start, stop, moved in self._parts_of(sequence_index):
+            words = run.source.ordered_words if isinstance(run.source, Late) else None
+            if words is not None:
+                first, end = bisect_left(words, word_index, start, stop), bisect_right(words, word_index, start, stop)
+                is_last = end < stop
+            else:
+                first, end, is_last = scan_words(run.source.words, word_index, start, stop)
+            if first < end:
+                found = (found[0] if found else first + moved, end + moved)
+            if is_last:
                 break
-            places += [place] if word == word_index else []
-        return (places[0], places[-1] + 1) if places else None
+        return found
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
         """The range of characters of a word."""
         places = self.word_to_tokens(word_index, sequence_index)
         if places is None:
             return None
-        offsets = self.offsets
-        return offsets[places[0]][0], offsets[places[1] - 1][1]
+        return self._chars_at(places[0])[0], self._chars_at(places[1] - 1)[1]
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The place of the first id at a character."""
-        offsets = self.offsets
-        for place in range(*self.range_of(sequence_index)):
-            if offsets[place][0] <= char_pos < offsets[place][1]:
-                return place
+        for run, start, stop, moved in self._parts_of(sequence_index):
+            at = char_pos if run.source.special else char_pos - run.shift
+            ordered = run.source.ordered_offsets if isinstance(run.source, Late) else None
+            if ordered is not None:
+                place = bisect_right(ordered[1], at, start, stop)
+                if place < stop and ordered[0][place] <= at:
+                    return place + moved
+                continue
+            offsets = run.source.offsets
+            for place in range(start, stop):
+                if offsets[place][0] <= at < offsets[place][1]:
+                    return place + moved
         return None
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
@@ -328,6 +375,17 @@ class Encoding:
         shift = offsets[-1][1] if offsets else 0
         runs = [*self._runs, *(run._replace(shift=run.shift + shift) for run in other._runs)]
         return Encoding(runs, over, {**self._ranges, **shift_ranges(other._ranges, len(self))})
+
+
+def scan_words(words: Sequence[int | None], wanted: int, start: int, stop: int) -> tuple[int, int, bool]:
+    """The places of a word in a part of a column: the first, the place after the last, and whether a later word ends it."""
+    places: list[int] = []
+    for place in range(start, stop):
+        word = words[place]
+        if word is not None and word > wanted:
+            return (places[0], places[-1] + 1, True) if places else (0, 0, True)
+        places += [place] if word == wanted else []
+    return (places[0], places[-1] + 1, False) if places else (0, 0, False)
 
 
 def shift_ranges(ranges: Mapping[int, tuple[int, int]], by: int) -> dict[int, tuple[int, int]]:

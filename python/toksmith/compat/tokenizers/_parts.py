@@ -182,8 +182,15 @@ class Part:
                 return
         raise AttributeError(f"{type(self).__name__} has no field {name!r} that can be set")
 
+    def spell(self) -> dict[str, Any]:
+        """The JSON with all fields of the class and no others, whatever an old file has. The file stays as it is."""
+        data, fields = self.data, [each for each in self.FIELDS if each.saved]
+        missing = {each.json_name: each.write(each.default) for each in fields if each.default is not REQUIRED}
+        whole = {name: data.get(name, missing.get(name)) for name in (each.json_name for each in fields)}
+        return {"type": self.TYPE, **whole} if fields else data
+
     def __getstate__(self) -> bytes:
-        return json.dumps(self.data, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(self.spell(), ensure_ascii=False, separators=(",", ":")).encode()
 
     def __setstate__(self, state: bytes) -> None:
         object.__setattr__(self, "data", json.loads(state))
@@ -200,10 +207,10 @@ class Part:
     __hash__ = None  # type: ignore[assignment]  # parts can be changed
 
     def __repr__(self) -> str:
-        return format_value(self.data, MANY)
+        return format_value(self.spell(), MANY)
 
     def __str__(self) -> str:
-        return format_value(self.data, MOST)
+        return format_value(self.spell(), MOST)
 
 
 class PartSequence(Part):
@@ -214,6 +221,10 @@ class PartSequence(Part):
     def __init__(self, parts: Sequence[Any] = (), **kwargs: Any) -> None:
         members = [self.taken(each).data for each in kwargs.pop(self.KEY, parts)]
         object.__setattr__(self, "data", {"type": "Sequence", self.KEY: members})
+
+    def spell(self) -> dict[str, Any]:
+        """The JSON with all fields of each member."""
+        return {"type": self.TYPE, self.KEY: [each.spell() for each in self]}
 
     def __getitem__(self, index: int) -> Any:
         return self.of(self.data[self.KEY][index])
