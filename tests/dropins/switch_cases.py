@@ -472,12 +472,17 @@ def cases(played: Session, names: Values, switched: Callable[[], AbstractContext
         yield Case(played.about, before, peer, mine, {"session": played, "line": lines[place], "place": place})
 
 
-def shortened(played: Session, place: int, names: Values, switched: Callable[[], AbstractContextManager[Any]]) -> Session:
+def shortened(played: Session, place: int, cases: Callable[[Session], Iterator[Case]]) -> Session:
     """The session up to a line that differs, without the lines that the difference does not need."""
+
+    def differs(lines: list[str]) -> bool:
+        return any(case.peer != case.ours for case in cases(played._replace(lines=tuple(lines))))
+
     kept = [*played.lines[:place]]
-    for at in range(len(kept) - 2, -1, -1):
+    if differs(kept[-1:]):
+        kept = kept[-1:]
+    for at in range(len(kept) - 2, -1, -1) if len(kept) <= LINES else ():
         fewer = [*kept[:at], *kept[at + 1 :]]
-        found = [*cases(played._replace(lines=tuple(fewer)), names, switched)]
-        if any(case.peer != case.ours for case in found):
+        if differs(fewer):
             kept = fewer
     return played._replace(lines=tuple(kept))
