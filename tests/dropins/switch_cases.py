@@ -68,6 +68,7 @@ OWN = {"pad_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
 BYTES = "lib.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)"
 SPLIT = f"lib.pre_tokenizers.Split(lib.Regex({LLAMA3!r}), 'isolated')"
 VOCAB_OF = "v = json.loads(file_of({!r}))['model']"
+FORGET = "f._tokenizer.model._clear_cache()"  # or the library gives the ids of before for a text that it has seen
 # Structures of published families, and the changes in place that fit their parts.
 STRUCTURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "GPT-2": (
@@ -100,7 +101,7 @@ STRUCTURES: dict[str, tuple[str, tuple[str, ...]]] = {
             "f._tokenizer.pre_tokenizer[1] = lib.pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)",
             "f._tokenizer.pre_tokenizer[1].add_prefix_space = True",
             "f._tokenizer.post_processor[1] = lib.processors.ByteLevel()",
-            "f._tokenizer.model.ignore_merges = False",
+            f"f._tokenizer.model.ignore_merges = False; {FORGET}",
             "f.add_eos_token = True",
         ),
     ),
@@ -137,8 +138,8 @@ STRUCTURES: dict[str, tuple[str, tuple[str, ...]]] = {
         made("llama2", around("<s> $A", "<s> $A <s>:1 $B:1", "<s>"), **USUAL),
         (
             "f._tokenizer.normalizer = lib.normalizers.Prepend('▁')",
-            "f._tokenizer.model.byte_fallback = False",
-            "f._tokenizer.model.fuse_unk = False",
+            f"f._tokenizer.model.byte_fallback = False; {FORGET}",
+            f"f._tokenizer.model.fuse_unk = False; {FORGET}",
         ),
     ),
     "Llama 2's class": (
