@@ -20,3 +20,8 @@ test-clients: .venv-clients/.suites .venv-programs/.made
 .venv-%/.made: tests/requirements-%.txt .venv/.built
 	@PYTHON=$(PY) bash scripts/venv.sh .venv-$* -r $<
 	@touch $@
+
+.venv-programs/.made: tests/requirements-programs.txt tests/requirements-programs-alone.txt .venv/.built
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-programs -r $<
+	@PYTHON=$(PY) bash scripts/venv.sh .venv-programs --no-deps -r tests/requirements-programs-alone.txt
+	@touch $@

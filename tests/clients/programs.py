@@ -1,7 +1,7 @@
 """Typical programs on libraries that take a tokenizer: each prints a digest of its result for each document.
 
-`python programs.py NAME LIBRARY DOCUMENTS FOLDER`: LIBRARY is the library that `compat.install` replaces, or "" for the
-real one. DOCUMENTS is a JSON list of texts. FOLDER holds a tokenizer.json of GPT-2. Run by `test_client_programs.py`,
+`python programs.py NAME LIBRARY DOCUMENTS FOLDER`: LIBRARY is the library that `compat.install` replaces, "" for the
+real one, or "accelerate" for the real one with `toksmith.accelerate()`. DOCUMENTS is a JSON list of texts. FOLDER holds a tokenizer.json of GPT-2. Run by `test_client_programs.py`,
 which compares the two runs.
 """
 
@@ -14,8 +14,10 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+SWITCH = "accelerate"
 Made = Iterator[Any]
 
 
@@ -272,6 +274,35 @@ def trl(texts: list[str], folder: str) -> Made:
         yield row, {name: value.tolist() for name, value in batch.items()}
 
 
+def axolotl(texts: list[str], folder: str) -> Made:
+    """axolotl: the rows that its strategies make of texts, instructions and conversations."""
+    from axolotl.datasets import wrap_dataset_for_tokenized_prompt
+    from axolotl.prompt_strategies.chat_template import ChatTemplatePrompter, ChatTemplateStrategy
+    from axolotl.prompt_strategies.completion import CompletionPromptTokenizingStrategy
+    from axolotl.prompt_tokenizers import AlpacaPromptTokenizingStrategy
+    from axolotl.prompters import AlpacaPrompter
+    from datasets import Dataset
+    from transformers import PreTrainedTokenizerFast
+
+    ends = {"eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>", "bos_token": "<|endoftext|>"}
+    tok = PreTrainedTokenizerFast(tokenizer_file=f"{folder}/tokenizer.json", chat_template=CHAT, **ends)
+    talks = [[{"role": "user", "content": text[:40]}, {"role": "assistant", "content": text}] for text in texts]
+    chat = ChatTemplatePrompter(tokenizer=tok, chat_template=CHAT, max_length=512)
+    columns = {
+        CompletionPromptTokenizingStrategy(AlpacaPrompter(), tok, False, 2048): {"text": texts},
+        AlpacaPromptTokenizingStrategy(AlpacaPrompter(), tok, False, 256): {
+            "instruction": [text[:40] for text in texts],
+            "input": [text[40:60] for text in texts],
+            "output": texts,
+        },
+        ChatTemplateStrategy(chat, tok, train_on_inputs=False, sequence_len=512, roles_to_train=["assistant"]): {
+            "messages": talks
+        },
+    }
+    made = [wrap_dataset_for_tokenized_prompt(each, Dataset.from_dict(column)) for each, column in columns.items()]
+    yield from zip(*made, strict=True)
+
+
 def lm_eval(texts: list[str], folder: str) -> Made:
     """lm-eval: the log-likelihood of a continuation, and what its model encodes and decodes."""
     from lm_eval.api.instance import Instance
@@ -398,6 +429,7 @@ PROGRAMS: dict[str, tuple[str, Callable[[list[str], str], Made]]] = {
     "tokencost": ("tiktoken", tokencost),
     "ttok": ("tiktoken", ttok),
     "trl": ("tokenizers", trl),
+    "axolotl": ("tokenizers", axolotl),
     "lm-eval": ("tokenizers", lm_eval),
     "xgrammar": ("tokenizers", xgrammar),
     "polars": ("tiktoken", polars),
@@ -406,17 +438,31 @@ PROGRAMS: dict[str, tuple[str, Callable[[list[str], str], Made]]] = {
     "mistral-common, sentencepiece": ("sentencepiece", mistral_sentencepiece),
 }
 
+SWITCHED = (  # they call tokenizers of transformers
+    *("axolotl", "datasets.map(num_proc=2)", "langchain-text-splitters, tokenizers", "llguidance, tokenizers", "lm-eval"),
+    *("outlines-core", "sentence-transformers", "trl", "xgrammar"),
+)
+
 
 def main() -> None:
     name, library, documents, folder = sys.argv[1:]
-    if library:
+    if library == SWITCH:
+        import toksmith
+
+        toksmith.accelerate(check_every=None)
+    elif library:
         from toksmith import compat
 
         compat.install(library)  # type: ignore[arg-type]
     texts = json.loads(Path(documents).read_text(encoding="utf-8"))
-    digests = [hashlib.sha256(repr(made).encode()).hexdigest()[:16] for made in PROGRAMS[name][1](texts, folder)]
-    used = sys.modules[PROGRAMS[name][0]].__file__
-    print(json.dumps({"used": used, "digests": digests}))
+    begun = perf_counter()
+    results = [*PROGRAMS[name][1](texts, folder)]
+    seconds = perf_counter() - begun
+    used: Any = sys.modules[PROGRAMS[name][0]].__file__
+    if library == SWITCH:
+        used = [(each.calls, each.returned, each.reason) for each in toksmith.accelerate().tokenizers]
+    digests = [hashlib.sha256(repr(made).encode()).hexdigest()[:16] for made in results]
+    print(json.dumps({"used": used, "digests": digests, "seconds": seconds}))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Libraries that take a tokenizer, in typical programs: with the real library, and with the drop-in under its name.
+"""Libraries that take a tokenizer, in typical programs: with the real library, with the drop-in under its name, and with the switch.
 
-Both runs must produce the same for 1,000 documents: ids, chunks, counts, masks. Run by `make test-clients`, which
+All runs must produce the same for 1,000 documents: ids, chunks, counts, masks. Run by `make test-clients`, which
 prints the table of docs/clients.md.
 """
 
@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients.programs import PROGRAMS
+from clients.programs import PROGRAMS, SWITCH, SWITCHED
 from conftest import DATA, existing_or_skip
 from peers import CORPORA
 from peers import documents as documents_of
 from test_clients import HERE, with_vocabularies
 
 COUNT, LONGEST = 1_000, 1_500
+ENCODE_IN_CHILDREN = {"datasets.map(num_proc=2)"}  # their calls are not those of the process that reports
 pytestmark = pytest.mark.skipif(
     "TOKSMITH_PROGRAMS" not in os.environ, reason="lacks the programs; run make test-clients"
 )
@@ -62,8 +63,14 @@ def test_a_program_gives_equal_results_on_every_document(name: str, tmp_path: Pa
     (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
     (tmp_path / "tokenizer.json").symlink_to(DATA / "vocab" / "gpt2_tokenizer.json")
     with_vocabularies(tmp_path / "cache")
-    real, ours = run(name, "", tmp_path), run(name, PROGRAMS[name][0], tmp_path)
-    assert "compat" in ours["used"] and "compat" not in real["used"]
-    equal = sum(a == b for a, b in zip(real["digests"], ours["digests"], strict=True))
-    print(f"\n| {name} | {PROGRAMS[name][0]} | {equal:,} of {len(texts):,} |")
-    assert equal == len(texts) == COUNT
+    real = run(name, "", tmp_path)
+    for library in (PROGRAMS[name][0], *([SWITCH] if name in SWITCHED else [])):
+        ours = run(name, library, tmp_path)
+        equal = sum(a == b for a, b in zip(real["digests"], ours["digests"], strict=True))
+        print(f"\n| {name} | {library} | {equal:,} of {len(texts):,} | {real['seconds']:.1f} s | {ours['seconds']:.1f} s |")
+        assert equal == len(texts) == COUNT
+        if library == SWITCH:
+            assert name in ENCODE_IN_CHILDREN or any(calls > returned for calls, returned, _ in ours["used"])
+            assert not any(reason for *_, reason in ours["used"]), ours["used"]
+        else:
+            assert "compat" in ours["used"] and "compat" not in real["used"]
