@@ -21,8 +21,9 @@ pub fn shorten(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…{}", &text[..start], &text[text.len() - end..]))
 }
 
-/// The kind of failure with its data.
+/// The kind of failure with its data. A minor version can add kinds.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// A model breaks an invariant.
     Model {
@@ -93,7 +94,7 @@ pub enum Error {
         /// Its error.
         error: Box<Error>,
     },
-    /// A file of text cannot be read.
+    /// A file cannot be read.
     Corpus {
         /// The file; empty where it has no name.
         path: String,
@@ -104,6 +105,7 @@ pub enum Error {
     Interrupted,
 }
 
+#[doc(hidden)]
 impl Error {
     /// Makes the error of a model that breaks `invariant`.
     pub fn model(invariant: impl Into<String>, id: Option<u32>) -> Self {

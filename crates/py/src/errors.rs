@@ -33,6 +33,8 @@ fn raise(py: Python<'_>, error: Error, index: Option<usize>) -> PyResult<PyErr> 
         }
         Error::InBatch { index, error } => raise(py, *error, Some(index)),
         Error::Interrupted => Ok(pyo3::exceptions::PyKeyboardInterrupt::new_err(())),
+        // A new kind needs a row here.
+        other => Ok(pyo3::exceptions::PyRuntimeError::new_err(other.to_string())),
     }
 }
 

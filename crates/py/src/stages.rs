@@ -6,7 +6,7 @@ use toksmith_core::encode::stages::Stages as CoreStages;
 use toksmith_core::kinds::hf_characters::HfCharacters;
 use toksmith_core::split::Splitter;
 use toksmith_core::split::special::AddedTokenFlags;
-use toksmith_core::steps::{DecoderChain, Spec, Value, decoders, normalizers, splitters};
+use toksmith_core::steps::{DecoderChain, Spec, Value, decoders};
 
 #[derive(FromPyObject)]
 enum OptionValue {
@@ -42,17 +42,11 @@ impl Stages {
     /// The core's parts: stages, the splitter for texts that no stage splits, and the decoders.
     pub fn parts(self) -> Result<(CoreStages, Splitter, Option<DecoderChain>)> {
         let specs = |steps: Vec<Step>| steps.into_iter().map(spec).collect::<Vec<_>>();
-        let cuts = specs(self.splitters);
-        let mut stages = CoreStages { normalizers: normalizers(&specs(self.normalizers))?, ..CoreStages::default() };
-        let mut splitter = Splitter::from_steps(&cuts)?;
-        if !splitter.only_cuts() {
-            stages.splitters = splitters(&cuts)?;
-            splitter = Splitter::from_steps(&[])?;
-        }
-        stages.symbols = self.symbols.map(|symbols| {
+        let symbols = self.symbols.map(|symbols| {
             let (prefix, suffix, unknown, fuse_unknown, byte_fallback, drops_unknown) = symbols;
             HfCharacters { prefix, suffix, unknown, fuse_unknown, byte_fallback, drops_unknown }
         });
+        let (stages, splitter) = CoreStages::of_specs(&specs(self.normalizers), &specs(self.splitters), symbols)?;
         let chain = specs(self.decoders);
         let chain = if chain.is_empty() { None } else { Some(decoders(&chain)?) };
         Ok((stages, splitter, chain))

@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Result, shorten};
 use crate::kinds::hf_characters::HfCharacters;
+use crate::split::Splitter;
 use crate::split::special::AddedToken;
 use crate::steps::splitters::Prepend;
-use crate::steps::{Line, LocatedStep, NormalizeStep, SplitStep, normalize};
+use crate::steps::{Line, LocatedStep, NormalizeStep, Spec, SplitStep, normalize, normalizers, splitters};
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
@@ -20,6 +21,20 @@ pub struct Stages {
 }
 
 impl Stages {
+    /// Makes the stages of a model's normalizers and splitters, and the splitter of texts that no stage splits.
+    ///
+    /// # Errors
+    /// As [`normalizers()`] and [`Splitter::from_steps`].
+    pub fn of_specs(rewriting: &[Spec], cutting: &[Spec], symbols: Option<HfCharacters>) -> Result<(Self, Splitter)> {
+        let mut stages = Self { normalizers: normalizers(rewriting)?, splitters: Vec::new(), symbols };
+        let mut splitter = Splitter::from_steps(cutting)?;
+        if !splitter.only_cuts() {
+            stages.splitters = splitters(cutting)?;
+            splitter = Splitter::from_steps(&[])?;
+        }
+        Ok((stages, splitter))
+    }
+
     /// Whether there are no steps.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -1,10 +1,13 @@
 //! The specification of a step: its kind, and options by name. A row of a step table takes the options that it knows. A
 //! remaining option is an error.
 
+use serde::Deserialize;
+
 use crate::error::{Error, Result};
 
 /// The value of an option.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
 pub enum Value {
     /// A text.
     Text(String),

@@ -39,16 +39,16 @@ pub fn sha256(data: &[u8]) -> String {
 }
 
 /// Walks over the lines of a file from a byte on; errors have the line's number, counted from 1 in the whole file.
-struct Lines<'a> {
-    data: &'a [u8],
+pub(crate) struct Lines<'a> {
+    pub(crate) data: &'a [u8],
     /// The start of the current line.
     line: usize,
     /// The start of the next line.
-    next: usize,
+    pub(crate) next: usize,
 }
 
 impl<'a> Lines<'a> {
-    fn new(data: &'a [u8], start: usize) -> Self {
+    pub(crate) fn new(data: &'a [u8], start: usize) -> Self {
         let start = start.min(data.len());
         Self { data, line: start, next: start }
     }
@@ -73,14 +73,14 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line, which must end with a line feed.
-    fn next_required(&mut self) -> Result<&'a [u8]> {
+    pub(crate) fn next_required(&mut self) -> Result<&'a [u8]> {
         match self.next() {
             Some(line) if self.line + line.len() < self.next => Ok(line),
             _ => Err(self.error("the file ends within a section")),
         }
     }
 
-    fn error(&self, problem: impl Into<String>) -> Error {
+    pub(crate) fn error(&self, problem: impl Into<String>) -> Error {
         error_at(self.data, self.line, problem)
     }
 }
@@ -95,7 +95,7 @@ fn line_number(data: &[u8], at: usize) -> usize {
 }
 
 /// A decimal number without sign or leading zeros.
-fn number(digits: &[u8]) -> Option<u64> {
+pub(crate) fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || (digits[0] == b'0' && digits.len() > 1) {
         return None;
     }
@@ -110,7 +110,7 @@ fn id(digits: &[u8]) -> Option<u32> {
 }
 
 /// The start of bytes from a file, escaped for an error message.
-fn quote(bytes: &[u8]) -> String {
+pub(crate) fn quote(bytes: &[u8]) -> String {
     let head = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).take(40);
     let dots = if bytes.len() > 40 { "…" } else { "" };
     format!("'{}{dots}'", head.flat_map(char::escape_debug).collect::<String>())
