@@ -19,7 +19,7 @@ from transformers.tokenization_utils_tokenizers import TokenizersBackend
 from transformers.utils import PaddingStrategy
 
 from .engines import Engine, current_engine, lay_aside
-from .layouts import Arrays, Lengths, Lists, as_torch
+from .layouts import Arrays, Lengths, Lists, as_tensor
 
 __all__ = ["patch", "unpatch"]
 
@@ -43,6 +43,7 @@ HANDED_ON = {
     ),
     *("return_tensors", "return_token_type_ids", "split_special_tokens", "verbose"),
 }
+SHORT = 4096  # characters of a call
 BARE = {as_text: Lengths(None, None, as_text) for as_text in (False, True)}
 check_every: int | None = None  # of so many calls, one is compared with the library
 
@@ -129,10 +130,11 @@ def encode_texts(tok: Any, engine: Engine, text: Any, text_pair: Any, options: d
         return None
     lengths = put_options(tok, options)
     tensors = get("return_tensors")
-    layout: Any = Lists if tensors is None else Arrays if tensors in ("np", "pt") else None
-    if layout is None or (lengths.truncation is not None and lengths.truncation["stride"]):
+    if tensors not in (None, "np", "pt") or (lengths.truncation is not None and lengths.truncation["stride"]):
         return None
     before, after, (first, inner, last) = frame
+    # Arrays cost more to begin with, and then less for each id.
+    layout = Lists if tensors is None or sum(map(len, texts)) < SHORT else Arrays
     made = layout(engine, texts, lengths, engine.more if put else 0, len(before) + len(after))
     names = tok.model_input_names
     data = {"input_ids": made.column(before, None, after, tok.pad_token_id if lengths.padding else 0)}
@@ -150,9 +152,9 @@ def encode_texts(tok: Any, engine: Engine, text: Any, text_pair: Any, options: d
             if len(ids) > tok.model_max_length:
                 tok._eventual_warn_about_too_long_sequence(ids, None, get("verbose", True))
     late = LateEncodings(engine, text if is_one else [*text], put, lengths)
-    if tensors == "pt":
-        data = {name: as_torch(values) for name, values in data.items()}
-    elif is_one and tensors is None:
+    if tensors is not None:
+        data = {name: as_tensor(values, tensors) for name, values in data.items()}
+    elif is_one:
         data = {name: values if name == "length" else values[0] for name, values in data.items()}
     return make_result(data, late)
 

@@ -13,7 +13,7 @@ from ..compat.tokenizers._encoding import Encoding, Fixed, Run
 if TYPE_CHECKING:
     from .engines import Engine
 
-__all__ = ["Arrays", "Frame", "Lengths", "Lists", "as_torch"]
+__all__ = ["Arrays", "Frame", "Lengths", "Lists", "as_tensor"]
 
 
 class Lengths(NamedTuple):
@@ -141,5 +141,7 @@ def padded_width(longest: int, padding: Any) -> int:
     return int(width + -width % multiple if multiple else width)
 
 
-def as_torch(array: Any) -> Any:
-    return import_module("torch").from_numpy(array)
+def as_tensor(values: Any, kind: str) -> Any:
+    """A column as an array of numpy, or a tensor of torch; ValueError where the texts have different lengths."""
+    array = np.asarray(values, np.int64)
+    return import_module("torch").from_numpy(array) if kind == "pt" else array

@@ -17,7 +17,7 @@ from ..errors import InvalidOption
 __all__ = ["Acceleration", "accelerate", "accelerated", "restore"]
 
 # The versions whose methods `calls` and `changes` replace: the first, and the last that the tests ran with.
-KNOWN = {"transformers": ("5.0", "5.23"), "tokenizers": ("0.22", "0.23")}
+KNOWN = {"transformers": ("5.16", "5.23"), "tokenizers": ("0.23", "0.23")}
 
 
 class AcceleratedTokenizer(NamedTuple):
