@@ -1,0 +1,256 @@
+"""vLLM's and SGLang's own classes on drawn requests, with and without the switch: equal ids, streamed texts and stops.
+
+`make test-servers` runs them in a separate environment. No model runs: the generated ids are those of other texts, and drawn ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+import itertools
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from chat_templates import CHATML
+from conftest import DATA, existing_or_skip
+from peers import CORPORA
+from peers import documents as documents_of
+
+import toksmith
+
+pytestmark = [
+    pytest.mark.skipif("TOKSMITH_SERVERS" not in os.environ, reason="lacks the servers; run make test-servers"),
+    pytest.mark.filterwarnings("ignore"),
+]
+REQUESTS = 10_000  # of each server, over all tokenizers
+DOCUMENTS, LONGEST = 60, 2_000
+SOURCES = {
+    "gpt2": "gpt2_tokenizer.json",
+    "cl100k": "cl100k_base.tiktoken",
+    "o200k": "o200k_base.tiktoken",
+    "mistral": "mistral_v1.model",
+    "wordpiece": "",
+}
+# What needs an accelerator: the kernels that SGLang's modules import when they are imported. vLLM's modules need none.
+STUBS = ("sgl_kernel",)
+SPELLINGS = ("<|endoftext|>", "<s>", "</s>", "[CLS]", "<|im_end|>")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stubs() -> Iterator[None]:
+    patch = pytest.MonkeyPatch()
+    for name in STUBS:
+        patch.setitem(sys.modules, name, MagicMock(spec=ModuleType(name)))
+    yield
+    patch.undo()
+
+
+@pytest.fixture(autouse=True)
+def off() -> Iterator[None]:
+    yield
+    toksmith.restore()
+    gc.collect()
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    folder = existing_or_skip(DATA) / "corpora"
+    rows = [itertools.islice(documents_of(folder / f"{name}.jsonl.gz"), DOCUMENTS) for name in CORPORA]
+    return [text for each in rows for text in each]
+
+
+@pytest.fixture(scope="module", params=SOURCES)
+def folder(request: pytest.FixtureRequest, texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp(request.param)
+    source = SOURCES[request.param]
+    trained = None if source else toksmith.train(texts, 3_000, kind="wordpiece", lowercase=True, progress=False)
+    toksmith.convert(trained or DATA / "vocab" / source, f"{path}/")
+    return path
+
+
+class Request:
+    """A drawn request: a prompt or messages, the text of the answer, the steps in which it comes, and how it may stop."""
+
+    def __init__(self, seed: int, texts: list[str]) -> None:
+        self.chance = chance = Random(seed)
+        self.prompt, self.answer = self.part(texts, LONGEST), self.part(texts, LONGEST // 8)
+        self.is_chat = chance.random() < 0.3
+        self.messages = [{"role": "user", "content": self.part(texts, 300)}, {"role": "assistant", "content": "Yes."}]
+        self.messages.append({"role": "user", "content": self.prompt})
+        places = chance.choices(range(len(self.answer)), k=chance.randrange(3))
+        self.stops = [self.answer[place : place + chance.randint(1, 12)] for place in places]
+        self.skip, self.include, self.wide = (chance.random() < 0.5 for _ in range(3))
+        self.strange = chance.random() < 0.2  # ids that no text has: cut characters, special tokens
+        self.most = chance.choice([8, 64, 4096])
+        self.put = chance.random() < 0.7
+
+    def part(self, texts: list[str], longest: int) -> str:
+        text = self.chance.choice(texts)
+        start = self.chance.randrange(len(text))
+        part = text[start : start + self.chance.randint(1, longest)]
+        if self.chance.random() < 0.2:
+            place = self.chance.randrange(len(part) + 1)
+            part = part[:place] + self.chance.choice(SPELLINGS) + part[place:]
+        return part
+
+    def steps(self, ids: list[int], size: int) -> list[list[int]]:
+        """The generated ids by step; both runs draw equal ones, for equal ids."""
+        chance = Random(len(ids))
+        if self.strange:
+            ids = [chance.randrange(size) if chance.random() < 0.3 else id for id in ids]
+        steps = []
+        while ids:
+            count = chance.choice((1, 1, 1, 2, 3))
+            steps.append(ids[:count])
+            ids = ids[count:]
+        return steps
+
+
+def assert_ran(name: str, least: int) -> None:
+    """The engine ran the calls of a tokenizer, and gave back none."""
+    rows = [each for each in toksmith.accelerate().tokenizers if name in each.name]
+    assert rows and all(each.reason is None for each in rows), rows
+    assert sum(each.calls - each.returned for each in rows) >= least, rows
+
+
+def vllm_answers(folder: Path, requests: list[Request], mode: str) -> list[Any]:
+    """The ids of each request, each piece of its streamed text, and the stop string, as vLLM's front end makes them."""
+    from vllm.renderers.params import TokenizeParams
+    from vllm.sampling_params import SamplingParams
+    from vllm.tokenizers.hf import maybe_make_thread_pool
+    from vllm.tokenizers.registry import get_tokenizer
+    from vllm.v1.engine import EngineCoreRequest
+    from vllm.v1.engine.detokenizer import IncrementalDetokenizer, SlowIncrementalDetokenizer
+
+    tok = maybe_make_thread_pool(get_tokenizer(str(folder), tokenizer_mode=mode), 2)
+    answers = []
+    for number, each in enumerate(requests):
+        params = TokenizeParams(max_total_tokens=each.most + 1, truncate_prompt_tokens=each.most, add_special_tokens=each.put)
+        encoding = tok(each.prompt, **params.get_encode_kwargs())
+        ids = encoding["input_ids"]
+        if each.is_chat:
+            ids = tok.apply_chat_template(
+                conversation=each.messages, chat_template=CHATML, tokenize=True, return_dict=False, add_generation_prompt=True
+            )
+        sampling = SamplingParams(
+            stop=[*filter(None, each.stops)],
+            include_stop_str_in_output=each.include,
+            skip_special_tokens=each.skip,
+            spaces_between_special_tokens=each.wide,
+        )
+        request = EngineCoreRequest(str(number), ids, None, sampling, None, 0.0, None, None, None)
+        fast = IncrementalDetokenizer.from_new_request(tok, request)
+        for stream in (fast, SlowIncrementalDetokenizer(tok, request)) if number % 10 == 0 else (fast,):
+            pieces: list[str] = []
+            stop = None
+            for step in each.steps(tok.encode(each.answer, add_special_tokens=False), len(tok)):
+                stop = stream.update(step, False)
+                pieces.append(stream.get_next_output_text(stop is not None, True))
+                if stop is not None:
+                    break
+            pieces.append(stream.get_next_output_text(True, True))
+            answers.append((ids, pieces, stop, stream.output_token_ids, tok.decode(ids)))
+    return answers
+
+
+def sglang_answers(folder: Path, requests: list[Request]) -> list[Any]:
+    """The same as SGLang's managers make them: the ids, the pieces, and the stop string that a step finds."""
+    managers = "sglang.srt.managers"
+    detokenizers = importlib.import_module(f"{managers}.detokenizer_manager")
+    encoders = importlib.import_module(f"{managers}.tokenizer_manager")
+    batches = importlib.import_module(f"{managers}.schedule_batch")
+    from sglang.srt.sampling.sampling_params import SamplingParams
+    from sglang.srt.utils.hf_transformers_utils import get_tokenizer
+
+    tok = get_tokenizer(str(folder))
+    encoder = object.__new__(encoders.TokenizerManager)
+    encoder.tokenizer, encoder.async_dynamic_batch_tokenizer = tok, None
+    encoder.model_config = SimpleNamespace(is_embedding_gemma=False)
+    manager = object.__new__(detokenizers.DetokenizerManager)
+    manager.tokenizer, manager.vocab_size, manager.decode_status = tok, len(tok), OrderedDict()
+    manager.disable_tokenizer_batch_decode = manager.is_tool_call_parser_gpt_oss = False
+    manager.tool_close_token_ids = set()
+    answers = []
+    for number, each in enumerate(requests):
+        ids, _ = asyncio.run(encoder._tokenize_texts(each.prompt))
+        if each.is_chat:
+            rendered = tok.apply_chat_template(each.messages, chat_template=CHATML, tokenize=False, return_dict=False)
+            ids = tok.encode(rendered, add_special_tokens=False)
+        sampling = SamplingParams(stop=[*filter(None, each.stops)], skip_special_tokens=each.skip)
+        sampling.normalize(tok)
+        request = object.__new__(batches.Req)
+        request.tokenizer, request.sampling_params, request.output_ids = tok, sampling, []
+        request.decoded_text, request.finished_reason, request.finished_len = "", None, None
+        pieces: list[str] = []
+        steps = each.steps(tok.encode(each.answer, add_special_tokens=False), len(tok))
+        before = ids[-5:]
+        for place, step in enumerate(steps):
+            request.output_ids += step
+            is_stopped = request._check_str_based_finish(len(step))
+            reason = request.finished_reason.to_json() if is_stopped else {} if place == len(steps) - 1 else None
+            batch = SimpleNamespace(
+                rids=[str(number)],
+                decoded_texts=[""],
+                decode_ids=[step if place else [*before, *step]],
+                read_offsets=[len(before)],
+                finished_reasons=[reason],
+                no_stop_trim=[each.include],
+                skip_special_tokens=[each.skip],
+                spaces_between_special_tokens=[each.wide],
+            )
+            pieces += manager._decode_batch_token_id_output(batch)
+            if is_stopped:
+                break
+        reason = request.finished_reason.to_json() if request.finished_reason else None
+        answers.append((ids, pieces, reason, request.finished_len, sampling.stop_str_max_len))
+    return answers
+
+
+def drawn(folder: Path, texts: list[str]) -> list[Request]:
+    return [Request(seed, texts) for seed in range(REQUESTS // len(SOURCES))]
+
+
+def differing(theirs: list[Any], ours: list[Any]) -> list[Any]:
+    assert len(theirs) == len(ours)
+    return [pair for pair in zip(theirs, ours, strict=True) if pair[0] != pair[1]]
+
+
+def test_vllm_gives_equal_ids_texts_and_stops(folder: Path, texts: list[str]) -> None:
+    from vllm.plugins import load_general_plugins
+
+    load_general_plugins()
+    requests = drawn(folder, texts)
+    theirs = vllm_answers(folder, requests, "hf")
+    assert not toksmith.restore().is_on
+    ours = vllm_answers(folder, requests, "toksmith")
+    assert not differing(theirs, ours)[:1]
+    assert_ran(folder.name, 2 * len(requests))
+    stops = sum(each[2] is not None for each in theirs)
+    assert stops > len(requests) // 10
+    print(f"\n| vLLM | {folder.name} | {len(requests):,} | {stops:,} |")
+
+
+def test_sglang_gives_equal_ids_texts_and_stops(folder: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from toksmith._accelerate.servers import register_sglang
+
+    requests = drawn(folder, texts)
+    register_sglang()
+    assert not toksmith.restore().is_on
+    theirs = sglang_answers(folder, requests)
+    monkeypatch.setenv("TOKSMITH_ACCELERATE", "1")
+    register_sglang()
+    ours = sglang_answers(folder, requests)
+    assert not differing(theirs, ours)[:1]
+    assert_ran(folder.name, 2 * len(requests))
+    stops = sum(each[2] is not None for each in theirs)
+    assert stops > len(requests) // 10
+    print(f"\n| SGLang | {folder.name} | {len(requests):,} | {stops:,} |")
