@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib
 import itertools
+import logging
 import os
+import subprocess
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -21,16 +22,16 @@ from unittest.mock import MagicMock
 
 import pytest
 from chat_templates import CHATML
-from conftest import DATA, existing_or_skip
+from conftest import DATA, ROOT, existing_or_skip
 from peers import CORPORA
 from peers import documents as documents_of
 
 import toksmith
 
-pytestmark = [
-    pytest.mark.skipif("TOKSMITH_SERVERS" not in os.environ, reason="lacks the servers; run make test-servers"),
-    pytest.mark.filterwarnings("ignore"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore")
+needs_servers = pytest.mark.skipif(
+    "TOKSMITH_SERVERS" not in os.environ, reason="lacks the servers; run make test-servers"
+)
 REQUESTS = 10_000  # of each server, over all tokenizers
 DOCUMENTS, LONGEST = 60, 2_000
 SOURCES = {
@@ -58,7 +59,27 @@ def stubs() -> Iterator[None]:
 def off() -> Iterator[None]:
     yield
     toksmith.restore()
-    gc.collect()
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry points of pyproject.toml, as an installation has them, and servers that have loaded no plug-in yet."""
+    import sglang.srt.plugins
+    import tomllib
+    import vllm.plugins
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = [
+        f"[{group}]\n{name} = {value}\n"
+        for group, rows in project["entry-points"].items()
+        for name, value in rows.items()
+    ]
+    (tmp_path / "toksmith-0.dist-info").mkdir()
+    (tmp_path / "toksmith-0.dist-info" / "entry_points.txt").write_text("".join(lines), "utf-8")
+    (tmp_path / "toksmith-0.dist-info" / "METADATA").write_text("Name: toksmith\nVersion: 0\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(vllm.plugins, "plugins_loaded", False)
+    monkeypatch.setattr(sglang.srt.plugins, "_plugins_loaded", False)
 
 
 @pytest.fixture(scope="module")
@@ -116,13 +137,13 @@ class Request:
 
 
 def assert_ran(name: str, least: int) -> None:
-    """The engine ran the calls of a tokenizer, and gave back none."""
+    """The engine ran the calls of a tokenizer: at least so many."""
     rows = [each for each in toksmith.accelerate().tokenizers if name in each.name]
     assert rows and all(each.reason is None for each in rows), rows
     assert sum(each.calls - each.returned for each in rows) >= least, rows
 
 
-def vllm_answers(folder: Path, requests: list[Request], mode: str) -> list[Any]:
+def vllm_answers(folder: Path, requests: list[Request], mode: str) -> tuple[Any, list[Any]]:
     """The ids of each request, each piece of its streamed text, and the stop string, as vLLM's front end makes them."""
     from vllm.renderers.params import TokenizeParams
     from vllm.sampling_params import SamplingParams
@@ -134,12 +155,18 @@ def vllm_answers(folder: Path, requests: list[Request], mode: str) -> list[Any]:
     tok = maybe_make_thread_pool(get_tokenizer(str(folder), tokenizer_mode=mode), 2)
     answers = []
     for number, each in enumerate(requests):
-        params = TokenizeParams(max_total_tokens=each.most + 1, truncate_prompt_tokens=each.most, add_special_tokens=each.put)
+        params = TokenizeParams(
+            max_total_tokens=each.most + 1, truncate_prompt_tokens=each.most, add_special_tokens=each.put
+        )
         encoding = tok(each.prompt, **params.get_encode_kwargs())
         ids = encoding["input_ids"]
         if each.is_chat:
             ids = tok.apply_chat_template(
-                conversation=each.messages, chat_template=CHATML, tokenize=True, return_dict=False, add_generation_prompt=True
+                conversation=each.messages,
+                chat_template=CHATML,
+                tokenize=True,
+                return_dict=False,
+                add_generation_prompt=True,
             )
         sampling = SamplingParams(
             stop=[*filter(None, each.stops)],
@@ -159,10 +186,10 @@ def vllm_answers(folder: Path, requests: list[Request], mode: str) -> list[Any]:
                     break
             pieces.append(stream.get_next_output_text(True, True))
             answers.append((ids, pieces, stop, stream.output_token_ids, tok.decode(ids)))
-    return answers
+    return tok, answers
 
 
-def sglang_answers(folder: Path, requests: list[Request]) -> list[Any]:
+def sglang_answers(folder: Path, requests: list[Request]) -> tuple[Any, list[Any]]:
     """The same as SGLang's managers make them: the ids, the pieces, and the stop string that a step finds."""
     managers = "sglang.srt.managers"
     detokenizers = importlib.import_module(f"{managers}.detokenizer_manager")
@@ -212,11 +239,18 @@ def sglang_answers(folder: Path, requests: list[Request]) -> list[Any]:
                 break
         reason = request.finished_reason.to_json() if request.finished_reason else None
         answers.append((ids, pieces, reason, request.finished_len, sampling.stop_str_max_len))
-    return answers
+    return tok, answers
 
 
 def drawn(folder: Path, texts: list[str]) -> list[Request]:
     return [Request(seed, texts) for seed in range(REQUESTS // len(SOURCES))]
+
+
+def count_stops(answers: list[Any]) -> int:
+    """The requests that a stop string ended; a comparison needs many."""
+    count = sum(each[2] is not None for each in answers)
+    assert count > REQUESTS // len(SOURCES) // 10
+    return count
 
 
 def differing(theirs: list[Any], ours: list[Any]) -> list[Any]:
@@ -224,33 +258,74 @@ def differing(theirs: list[Any], ours: list[Any]) -> list[Any]:
     return [pair for pair in zip(theirs, ours, strict=True) if pair[0] != pair[1]]
 
 
-def test_vllm_gives_equal_ids_texts_and_stops(folder: Path, texts: list[str]) -> None:
+@needs_servers
+def test_vllm_gives_equal_ids_texts_and_stops(folder: Path, texts: list[str], installed: None) -> None:
     from vllm.plugins import load_general_plugins
 
+    requests = drawn(folder, texts)
     load_general_plugins()
-    requests = drawn(folder, texts)
-    theirs = vllm_answers(folder, requests, "hf")
+    _, theirs = vllm_answers(folder, requests, "hf")
     assert not toksmith.restore().is_on
-    ours = vllm_answers(folder, requests, "toksmith")
+    tok, ours = vllm_answers(folder, requests, "toksmith")
     assert not differing(theirs, ours)[:1]
     assert_ran(folder.name, 2 * len(requests))
-    stops = sum(each[2] is not None for each in theirs)
-    assert stops > len(requests) // 10
-    print(f"\n| vLLM | {folder.name} | {len(requests):,} | {stops:,} |")
+    print(f"\n| vLLM | {folder.name} | {len(requests):,} | {count_stops(theirs):,} |")
+    del tok
 
 
-def test_sglang_gives_equal_ids_texts_and_stops(folder: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from toksmith._accelerate.servers import register_sglang
+@needs_servers
+def test_sglang_gives_equal_ids_texts_and_stops(
+    folder: Path, texts: list[str], installed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sglang.srt.plugins import load_plugins
 
     requests = drawn(folder, texts)
-    register_sglang()
-    assert not toksmith.restore().is_on
-    theirs = sglang_answers(folder, requests)
+    _, theirs = sglang_answers(folder, requests)
     monkeypatch.setenv("TOKSMITH_ACCELERATE", "1")
-    register_sglang()
-    ours = sglang_answers(folder, requests)
+    load_plugins()
+    tok, ours = sglang_answers(folder, requests)
     assert not differing(theirs, ours)[:1]
     assert_ran(folder.name, 2 * len(requests))
-    stops = sum(each[2] is not None for each in theirs)
-    assert stops > len(requests) // 10
-    print(f"\n| SGLang | {folder.name} | {len(requests):,} | {stops:,} |")
+    print(f"\n| SGLang | {folder.name} | {len(requests):,} | {count_stops(theirs):,} |")
+    del tok
+
+
+@needs_servers
+def test_the_variable_accelerates_every_mode_of_vllm(installed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import TokenizersBackend
+    from vllm.plugins import load_general_plugins
+
+    own = TokenizersBackend._encode_plus
+    monkeypatch.setenv("TOKSMITH_ACCELERATE", "1")
+    load_general_plugins()
+    assert TokenizersBackend._encode_plus is not own
+
+
+@needs_servers
+def test_another_vllm_goes_on_without_the_mode(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from toksmith._accelerate.servers import register_vllm
+
+    monkeypatch.setattr(logging.getLogger("toksmith"), "propagate", True)
+    monkeypatch.setitem(sys.modules, "vllm.tokenizers.registry", ModuleType("vllm.tokenizers.registry"))
+    register_vllm()
+    (record,) = caplog.records
+    assert record.getMessage().startswith("vllm 0.33.0 has no --tokenizer-mode toksmith: ImportError: ")
+
+
+def test_the_entry_points_exist_and_do_nothing_without_a_server() -> None:
+    import toksmith._accelerate.servers as module
+
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    names = {"vllm.general_plugins": "register_vllm", "sglang.srt.plugins": "register_sglang"}
+    for group, name in names.items():
+        assert f'[project.entry-points."{group}"]\ntoksmith = "{module.__name__}:{name}"\n' in text
+        assert callable(getattr(module, name))
+    code = "import sys; from toksmith._accelerate.servers import *; register_sglang(); register_vllm()"
+    code += "; assert not {'torch', 'transformers', 'numpy'} & {*sys.modules}"
+    blocked = "import sys; sys.modules['vllm'] = None; "
+    env = {name: value for name, value in os.environ.items() if name != "TOKSMITH_ACCELERATE"}
+    ran = subprocess.run([sys.executable, "-c", blocked + code], env=env, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "vllm (not installed) has no --tokenizer-mode toksmith: ModuleNotFoundError" in ran.stderr

@@ -6,6 +6,7 @@ option `--tokenizer-mode toksmith` those of one server without a variable.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from .at_import import accelerate_at_import, accelerate_or_log, is_asked
@@ -29,11 +30,10 @@ def register_vllm() -> None:
             RENDERER_REGISTRY.register(MODE, *RENDERER_REGISTRY.renderers["hf"])
             TokenizerRegistry.register(MODE, __name__, VllmTokenizer.__name__)
     except Exception as error:  # noqa: BLE001 - a plug-in must not stop a server
-        from importlib.metadata import version
-
         from .._render.streams import LOG
 
-        LOG.warning("vllm %s has no --tokenizer-mode %s: %s: %s", version("vllm"), MODE, type(error).__name__, error)
+        found = getattr(sys.modules.get("vllm"), "__version__", "(not installed)")
+        LOG.warning("vllm %s has no --tokenizer-mode %s: %s: %s", found, MODE, type(error).__name__, error)
 
 
 def register_sglang() -> None:
