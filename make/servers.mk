@@ -5,7 +5,7 @@
 SERVERS := tests/requirements-servers.txt tests/requirements-servers-alone.txt
 
 test-servers: .venv-servers/.made
-	TOKSMITH_SERVERS=1 PYTHONPATH=python .venv-servers/bin/python -m pytest -rs -s -p no:cacheprovider tests/compat/test_servers.py
+	TOKSMITH_SERVERS=1 PYTHONPATH=python .venv-servers/bin/python -m pytest -rs -s -p no:cacheprovider tests/compat/test_model_servers.py
 
 .venv-servers/.made: $(SERVERS) .venv/.built
 	@PYTHON=$(PY) bash scripts/venv.sh .venv-servers -r $<

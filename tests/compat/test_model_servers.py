@@ -18,7 +18,6 @@ from pathlib import Path
 from random import Random
 from types import ModuleType, SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 from chat_templates import CHATML
@@ -41,18 +40,7 @@ SOURCES = {
     "mistral": "mistral_v1.model",
     "wordpiece": "",
 }
-# What needs an accelerator: the kernels that SGLang's modules import when they are imported. vLLM's modules need none.
-STUBS = ("sgl_kernel",)
 SPELLINGS = ("<|endoftext|>", "<s>", "</s>", "[CLS]", "<|im_end|>")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def stubs() -> Iterator[None]:
-    patch = pytest.MonkeyPatch()
-    for name in STUBS:
-        patch.setitem(sys.modules, name, MagicMock(spec=ModuleType(name)))
-    yield
-    patch.undo()
 
 
 @pytest.fixture(autouse=True)
