@@ -7,10 +7,11 @@ call, outside of the timed passes.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -71,7 +72,10 @@ def load_peer(peer: str, folder: str) -> Any:
 
 def encoding_calls(tok: Any, documents: list[str], short: list[str]) -> Calls:
     """Calls that encode, by name; the first is also timed cold."""
-    talks = [[{"role": "user", "content": one}, {"role": "assistant", "content": two}] for one, two in zip(short, short[1:])]
+    talks = [
+        [{"role": "user", "content": one}, {"role": "assistant", "content": two}]
+        for one, two in itertools.pairwise(short)
+    ]
     return {
         BATCH: lambda: tok(documents),
         ONE: lambda: [tok(text) for text in documents],
@@ -124,6 +128,7 @@ def digest(value: Any) -> str:
 
 
 def as_plain(value: Any) -> Any:
+    """A result without arrays, to compare."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "items"):

@@ -17,12 +17,12 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
+from trainings import trained
+
 from dropins import Case, transformers_cases
 from dropins import tokenizers_features as definitions
 from dropins import tokenizers_texts as drawn
 from dropins.tokenizers_cases import Values, fields, namespace, outcome
-from trainings import trained
-
 from toksmith.compat import tokenizers as ours
 
 ENCODED = ("f(", "f.encode(", "f.tokenize(", "f.apply_chat_template(", "kept = f(")
@@ -71,7 +71,8 @@ OWN = {"pad_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
 BYTES = "lib.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)"
 SPLIT = f"lib.pre_tokenizers.Split(lib.Regex({LLAMA3!r}), 'isolated')"
 VOCAB_OF = "v = json.loads(file_of({!r}))['model']"
-FORGET = "f._tokenizer.model._clear_cache()"  # or the library gives the ids of before for a text that it has seen
+# After a change of a model in place, the library gives the ids of before for words that it has seen.
+FORGET = "f._tokenizer.model._clear_cache()"
 # Structures of published families, and the changes in place that fit their parts.
 STRUCTURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "GPT-2": (
@@ -237,8 +238,8 @@ COPIES = (
 )  # fmt: skip
 TRAINED = ("gpt2", "llama3")  # there, training leaves nothing to chance
 TRAIN = (
-    'f = f.train_new_from_iterator([["low lower lowest newest", "the hello"]], 300)',
-    't = f._tokenizer; t.train_from_iterator(["low lower lowest", "the"], lib.trainers.BpeTrainer(vocab_size=320, special_tokens=["<s>"], initial_alphabet=lib.pre_tokenizers.ByteLevel.alphabet(), show_progress=False))',
+    'f = f.train_new_from_iterator([["low lower lowest newest", "the hello"]], 300, show_progress=False)',
+    't = f._tokenizer; t.train_from_iterator(["low lower lowest", "the"], lib.trainers.BpeTrainer(vocab_size=320, special_tokens=["<s>"], initial_alphabet=lib.pre_tokenizers.ByteLevel.alphabet(), show_progress=False)); t.model._clear_cache()',
 )
 
 
