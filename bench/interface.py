@@ -83,7 +83,7 @@ def train_bert(corpus: str) -> dict[str, Any]:
     vocab = {token: place for place, token in enumerate(dict.fromkeys([*MARKS, *(token for _, token in tokens)]))}
     added = [{**mark, "id": vocab[mark["content"]]} for mark in added_tokens(MARKS, 0)]
     plain = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
-    return json.loads(
+    made: dict[str, Any] = json.loads(
         document(
             added_tokens=added,
             normalizer={"type": "BertNormalizer", **plain},
@@ -98,7 +98,8 @@ def train_bert(corpus: str) -> dict[str, Any]:
                 "vocab": vocab,
             },
         )
-    )  # type: ignore[no-any-return]
+    )
+    return made
 
 
 def added_tokens(contents: Sequence[str], first: int) -> list[dict[str, Any]]:

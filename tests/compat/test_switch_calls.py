@@ -237,7 +237,7 @@ def test_forks_encode_while_a_thread_builds_engines() -> None:
                     finally:
                         os._exit(2)
                 ends: list[int] = []
-                until(lambda: ends.extend(os.waitpid(child, os.WNOHANG)) or ends[-2], "the child ends")
+                until(lambda ends=ends, child=child: ends.extend(os.waitpid(child, os.WNOHANG)) or ends[-2], "the child ends")
                 assert ends[-1] == 0
         finally:
             ended.set()
