@@ -22,7 +22,6 @@ from .interface_worker import (
     BARE,
     BATCH,
     COLD,
-    DROP_IN,
     FASTOKENS,
     LIBRARY,
     ONE,
@@ -116,7 +115,7 @@ def template(single: Sequence[str], pair: Sequence[str], added: Sequence[Mapping
         kind = 0
         for part in parts:
             yield {"Sequence" if part in ("A", "B") else "SpecialToken": {"id": part, "type_id": kind}}
-            kind = int(kind or (part == "[SEP]" or part == "A" and pair[-1] == "B" and parts is pair))
+            kind = int(kind or (part == "[SEP]" or (part == "A" and pair[-1] == "B" and parts is pair)))
 
     tokens = {content: {"id": content, "ids": [id], "tokens": [content]} for content, id in ids.items()}
     return {
@@ -129,7 +128,9 @@ def template(single: Sequence[str], pair: Sequence[str], added: Sequence[Mapping
 
 def prepare_texts(options: argparse.Namespace) -> tuple[Path, dict[str, int]]:
     """A file with the documents and short texts, and the bytes of each."""
-    documents = [text[: options.characters] for text in lay_out_text(options.corpus, 20 * MB).load()][: options.documents]
+    documents = [text[: options.characters] for text in lay_out_text(options.corpus, 20 * MB).load()][
+        : options.documents
+    ]
     short = [text for name in ("short20", "short200") for text in lay_out_text(name, MB).load()[: options.documents]]
     path = scratch("interface") / "texts.json"
     write_whole(path, json.dumps({"documents": documents, "short": short}).encode())
@@ -223,8 +224,12 @@ def main() -> None:
         options.corpus, options.vocabularies = PYTHON, [FALLBACK]
         texts, sizes = prepare_texts(options)
     installed = versions({name: name for name in ("transformers", "tokenizers", "fastokens", "toksmith")})
-    print(f"{cpu_name()}; {', '.join(f'{name} {version}' for name, version in installed.items())}; {options.threads} threads")
-    print(f"{options.documents:,} documents of {options.corpus}, {sizes['documents'] / MB:.1f} MB; {sizes['short']:,} short texts")
+    print(
+        f"{cpu_name()}; {', '.join(f'{name} {version}' for name, version in installed.items())}; {options.threads} threads"
+    )
+    print(
+        f"{options.documents:,} documents of {options.corpus}, {sizes['documents'] / MB:.1f} MB; {sizes['short']:,} short texts"
+    )
     for name in options.vocabularies:
         try:
             folder = prepare_folder(name, options.corpus)

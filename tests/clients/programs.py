@@ -439,7 +439,13 @@ PROGRAMS: dict[str, tuple[str, Callable[[list[str], str], Made]]] = {
 }
 
 SWITCHED = (  # they call tokenizers of transformers
-    *("axolotl", "datasets.map(num_proc=2)", "langchain-text-splitters, tokenizers", "llguidance, tokenizers", "lm-eval"),
+    *(
+        "axolotl",
+        "datasets.map(num_proc=2)",
+        "langchain-text-splitters, tokenizers",
+        "llguidance, tokenizers",
+        "lm-eval",
+    ),
     *("outlines-core", "sentence-transformers", "trl", "xgrammar"),
 )
 

@@ -67,7 +67,9 @@ def test_a_program_gives_equal_results_on_every_document(name: str, tmp_path: Pa
     for library in (PROGRAMS[name][0], *([SWITCH] if name in SWITCHED else [])):
         ours = run(name, library, tmp_path)
         equal = sum(a == b for a, b in zip(real["digests"], ours["digests"], strict=True))
-        print(f"\n| {name} | {library} | {equal:,} of {len(texts):,} | {real['seconds']:.1f} s | {ours['seconds']:.1f} s |")
+        print(
+            f"\n| {name} | {library} | {equal:,} of {len(texts):,} | {real['seconds']:.1f} s | {ours['seconds']:.1f} s |"
+        )
         assert equal == len(texts) == COUNT
         if library == SWITCH:
             assert name in ENCODE_IN_CHILDREN or any(calls > returned for calls, returned, _ in ours["used"])

@@ -42,7 +42,9 @@ def check_sessions(sessions: Iterator[Session]) -> Comparison:
     said = []
     for case, _ in found.unexplained[:3]:
         short = switch_cases.shortened(case.about["session"], case.about["place"], cases)
-        fields = {name: (value, case.ours.get(name)) for name, value in case.peer.items() if value != case.ours.get(name)}
+        fields = {
+            name: (value, case.ours.get(name)) for name, value in case.peer.items() if value != case.ours.get(name)
+        }
         said.append(f"{short.code}\n" + "\n".join(short.lines) + f"\n  there, here: {str(fields)[:600]}")
     assert not said, f"{len(found.unexplained)} of {found.cases} lines differ\n" + "\n\n".join(said)
     print(f"{found.cases:,} lines, {len(found.features):,} kinds of tokenizers")
@@ -63,7 +65,12 @@ def test_drawn_calls_are_equal_in_every_field(part: int) -> None:
     assert {each.split(",")[0] for each in found.features} >= {*switch_cases.STRUCTURES}
 
 
-PUBLISHED = {"gpt2_tokenizer.json": "gpt2", "llama3.tiktoken": "llama3", "mistral_v1.model": "", "cl100k_base.tiktoken": "cl100k"}
+PUBLISHED = {
+    "gpt2_tokenizer.json": "gpt2",
+    "llama3.tiktoken": "llama3",
+    "mistral_v1.model": "",
+    "cl100k_base.tiktoken": "cl100k",
+}
 
 
 @pytest.mark.proof
@@ -76,7 +83,10 @@ def test_published_vocabularies_are_equal(file: str, vocab_dir: Path, corpora_di
     lines = [f"f({[*real]!r})", f"f({real[0]!r}, return_offsets_mapping=True)"]
     for text in Drawing(1, real).texts(REAL_LINES):
         given_texts = rng.choice((repr(text), repr([text, text[::2]]), f"{text!r}, {text[::3]!r}"))
-        lines += [f"f({given_texts}{switch_cases.options(rng)})", f"f.decode(f({text!r})['input_ids'], skip_special_tokens={rng.random() < 0.5})"]
+        lines += [
+            f"f({given_texts}{switch_cases.options(rng)})",
+            f"f.decode(f({text!r})['input_ids'], skip_special_tokens={rng.random() < 0.5})",
+        ]
         if rng.random() < 5 / REAL_LINES:
             lines.append(f"f.add_tokens([{text[:9]!r}, '<new>'])")
     code = f"f = Fast.from_pretrained({str(tmp_path / 'f')!r}); f.pad_token = f.pad_token or '<pad>'"
@@ -85,7 +95,9 @@ def test_published_vocabularies_are_equal(file: str, vocab_dir: Path, corpora_di
 
 def loaded(name: str = "Llama 3", **more: Any) -> Any:
     """A new tokenizer of a structure."""
-    space = switch_cases.namespace(switch_cases.STRUCTURES[name][0].replace("Kind(", "Fast("), **switch_cases.NAMES, **NAMES)
+    space = switch_cases.namespace(
+        switch_cases.STRUCTURES[name][0].replace("Kind(", "Fast("), **switch_cases.NAMES, **NAMES
+    )
     return space["f"]
 
 
@@ -112,13 +124,20 @@ def test_the_engine_runs_the_usual_calls(name: str, runs: list[str]) -> None:
     with toksmith.accelerated(check_every=None):
         tok("low")
         runs.clear()
-        for options in ({}, {"padding": True, "truncation": True, "max_length": 5}, {"return_offsets_mapping": True}, {"add_special_tokens": False}):
+        for options in (
+            {},
+            {"padding": True, "truncation": True, "max_length": 5},
+            {"return_offsets_mapping": True},
+            {"add_special_tokens": False},
+        ):
             made = tok(TEXTS[1:], **options)
             made.word_ids(0), made.char_to_token(0, 1)
         tok("low", "lower"), tok.tokenize("low"), tok.encode("low"), tok.batch_decode(made["input_ids"])
         tok.add_tokens(["<new>"])
         runs.clear()
-        assert tok("<new>")["input_ids"] and not {*runs} - {"encode_batch", "decode"}, "the comparison of the new content may run"
+        assert tok("<new>")["input_ids"] and not {*runs} - {"encode_batch", "decode"}, (
+            "the comparison of the new content may run"
+        )
         runs.clear()
         tok("<new> low"), tok.decode([1, 2], skip_special_tokens=True)
         assert not runs
@@ -173,7 +192,10 @@ def test_a_change_in_one_thread_is_followed_in_all() -> None:
         for number in range(4):
             before = tok(text)["input_ids"]
             seen: list[list[int]] = []
-            threads = [threading.Thread(target=lambda seen=seen: seen.extend(tok(text)["input_ids"] for _ in range(50))) for _ in range(3)]
+            threads = [
+                threading.Thread(target=lambda seen=seen: seen.extend(tok(text)["input_ids"] for _ in range(50)))
+                for _ in range(3)
+            ]
             for thread in threads:
                 thread.start()
             tok.add_tokens([f"<{number}>"])
@@ -183,6 +205,18 @@ def test_a_change_in_one_thread_is_followed_in_all() -> None:
             assert len(after) < len(before) and all(each in (before, after) for each in seen)
             assert tok(text)["input_ids"] == after
     assert tok(text)["input_ids"] == after
+
+
+def status_of(child: int) -> int:
+    """The status with which a child ends."""
+    ends = [0, 0]
+
+    def has_ended() -> bool:
+        ends[:] = os.waitpid(child, os.WNOHANG)
+        return bool(ends[0])
+
+    until(has_ended, "the child ends")
+    return ends[1]
 
 
 @needs("fork")
@@ -212,9 +246,7 @@ def test_forks_encode_while_a_thread_builds_engines() -> None:
                         os._exit(0 if equal and {**tok(TEXTS[2])} == added else 1)
                     finally:
                         os._exit(2)
-                ends: list[int] = []
-                until(lambda: ends.extend(os.waitpid(child, os.WNOHANG)) or ends[-2], "the child ends")
-                assert ends[-1] == 0
+                assert status_of(child) == 0
         finally:
             ended.set()
             builder.join()

@@ -17,18 +17,21 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
+from trainings import trained
+
 from dropins import Case, transformers_cases
 from dropins import tokenizers_features as definitions
 from dropins import tokenizers_texts as drawn
 from dropins.tokenizers_cases import Values, fields, namespace, outcome
-from trainings import trained
-
 from toksmith.compat import tokenizers as ours
 
 ENCODED = ("f(", "f.encode(", "f.tokenize(", "f.apply_chat_template(", "kept = f(")
 MOST_TOKENS = 150  # of a result whose every place is compared; of longer results, the columns are
 LINES = 24
-CORPUS = "low lower lowest newest wide the hello world, Hello HEY New York ing abc. It's 12 newer; don't 3.14 x_y é ﬁ 漢字 Привет! " * 3
+CORPUS = (
+    "low lower lowest newest wide the hello world, Hello HEY New York ing abc. It's 12 newer; don't 3.14 x_y é ﬁ 漢字 Привет! "
+    * 3
+)
 MARKS = ["<unk>", "<s>", "</s>", "<pad>", "<mask>", "<|endoftext|>"]
 BERT = ["[PAD]", "[CLS]", "[SEP]", "[MASK]"]
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -212,7 +215,10 @@ CHANGES = (
     *(f"f._tokenizer.normalizer = lib.normalizers.{each}" for each in definitions.NORMALIZERS),
     *(f"f._tokenizer.pre_tokenizer = lib.pre_tokenizers.{each}" for each in definitions.PRE_TOKENIZERS),
     *(f"f._tokenizer.decoder = lib.decoders.{each}" for each in definitions.DECODERS),
-    *(f"t = f._tokenizer; {definitions.SPECIALS}; t.post_processor = lib.processors.{each}" for each in definitions.PROCESSORS),
+    *(
+        f"t = f._tokenizer; {definitions.SPECIALS}; t.post_processor = lib.processors.{each}"
+        for each in definitions.PROCESSORS
+    ),
     *(f"f._tokenizer.{part} = None" for part in ("normalizer", "pre_tokenizer", "decoder", "post_processor")),
     "f._tokenizer.model = lib.models.BPE({'l': 0, 'o': 1, 'w': 2, 'lo': 3, '[UNK]': 4}, [('l', 'o')], unk_token='[UNK]')",
 )
@@ -242,7 +248,16 @@ class Text(str):
 
 
 NAMES: Values = {name: value for name, value in vars(definitions).items() if name.isupper()}
-NAMES |= {"kept": None, "copy": copy, "pickle": pickle, "json": json, "np": np, "Text": Text, "file_of": file_of, "CHAT": transformers_cases.CHAT}
+NAMES |= {
+    "kept": None,
+    "copy": copy,
+    "pickle": pickle,
+    "json": json,
+    "np": np,
+    "Text": Text,
+    "file_of": file_of,
+    "CHAT": transformers_cases.CHAT,
+}
 
 
 class Session(NamedTuple):
@@ -297,12 +312,23 @@ def call(rng: random.Random) -> str:
     if kind < 0.64:
         return f"kept = {encoding(rng)}"
     if kind < 0.68:
-        return rng.choice(("kept", "pickle.loads(pickle.dumps(kept))", "kept.char_to_token(1)", "kept.word_ids(0)", "kept.convert_to_tensors('np')", "kept[0]"))
+        return rng.choice(
+            (
+                "kept",
+                "pickle.loads(pickle.dumps(kept))",
+                "kept.char_to_token(1)",
+                "kept.word_ids(0)",
+                "kept.convert_to_tensors('np')",
+                "kept[0]",
+            )
+        )
     if kind < 0.86:
         return decoding(rng)
     text, pair = drawn.text(rng), drawn.text(rng)
     messages = [{"role": role, "content": drawn.text(rng)} for role in ("user", "assistant", "user")]
-    template = f"chat_template=CHAT, tokenize=True{options(rng, ('padding', 'truncation', 'max_length', 'return_tensors'))}"
+    template = (
+        f"chat_template=CHAT, tokenize=True{options(rng, ('padding', 'truncation', 'max_length', 'return_tensors'))}"
+    )
     return rng.choice((
         f"f.encode({text!r}{options(rng)})",
         f"f.encode({text!r}, {pair!r}{options(rng)})",
@@ -383,13 +409,28 @@ def shown(value: Any) -> Values:
     """The fields of any result; values of another type differ."""
     if type(value).__name__ != "BatchEncoding":
         if isinstance(value, list) and value and type(value[0]).__name__ == "Encoding":
-            return {f"{place} {name}": field for place, each in enumerate(value) for name, field in fields(each).items()}
+            return {
+                f"{place} {name}": field for place, each in enumerate(value) for name, field in fields(each).items()
+            }
         return {"result": plain(value)}
     found: Values = {"data": {name: plain(field) for name, field in value.data.items()}, "names": [*value.data]}
     encodings = value.encodings
-    found |= {"is_fast": value.is_fast, "n_sequences": value.n_sequences, "encodings": encodings is not None and len(encodings)}
+    found |= {
+        "is_fast": value.is_fast,
+        "n_sequences": value.n_sequences,
+        "encodings": encodings is not None and len(encodings),
+    }
     if sum(len(each) * (1 + len(each.overflowing)) for each in encodings or ()) > MOST_TOKENS:
-        columns = ("ids", "tokens", "offsets", "word_ids", "sequence_ids", "type_ids", "attention_mask", "special_tokens_mask")
+        columns = (
+            "ids",
+            "tokens",
+            "offsets",
+            "word_ids",
+            "sequence_ids",
+            "type_ids",
+            "attention_mask",
+            "special_tokens_mask",
+        )
         return found | {name: [getattr(each, name) for each in encodings] for name in columns}
     for place, each in enumerate(encodings or ()):
         found |= {f"{place} {name}": field for name, field in fields(each).items()}
