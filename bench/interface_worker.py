@@ -7,12 +7,17 @@ call, outside of the timed passes.
 from __future__ import annotations
 
 import hashlib
+<<<<<<< HEAD
 import itertools
+=======
+import importlib
+>>>>>>> wiface
 import json
 import statistics
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -72,10 +77,14 @@ def load_peer(peer: str, folder: str) -> Any:
 
 def encoding_calls(tok: Any, documents: list[str], short: list[str]) -> Calls:
     """Calls that encode, by name; the first is also timed cold."""
+<<<<<<< HEAD
     talks = [
         [{"role": "user", "content": one}, {"role": "assistant", "content": two}]
         for one, two in itertools.pairwise(short)
     ]
+=======
+    talks = [[{"role": "user", "content": one}, {"role": "assistant", "content": two}] for one, two in pairwise(short)]
+>>>>>>> wiface
     return {
         BATCH: lambda: tok(documents),
         ONE: lambda: [tok(text) for text in documents],
@@ -96,11 +105,12 @@ def decoding_calls(tok: Any, rows: list[list[int]], few: list[list[int]]) -> Cal
     """Calls that decode, by name."""
 
     def stream() -> list[Any]:
-        from tokenizers.decoders import DecodeStream
-
+        library = importlib.import_module(type(tok._tokenizer).__module__.rpartition("._")[0] or "tokenizers")
+        if library.__name__.startswith("fastokens"):  # its patch replaces the library's class
+            library = importlib.import_module("tokenizers")
         made = []
         for row in few:
-            steps = DecodeStream(skip_special_tokens=True)
+            steps = library.decoders.DecodeStream(skip_special_tokens=True)
             made.append([steps.step(tok._tokenizer, number) for number in row])
         return made
 
@@ -128,7 +138,11 @@ def digest(value: Any) -> str:
 
 
 def as_plain(value: Any) -> Any:
+<<<<<<< HEAD
     """A result without arrays, to compare."""
+=======
+    """The value as lists and dictionaries."""
+>>>>>>> wiface
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "items"):

@@ -209,6 +209,18 @@ def test_a_change_in_one_thread_is_followed_in_all() -> None:
     assert tok(text)["input_ids"] == after
 
 
+def status_of(child: int) -> int:
+    """The status with which a child ends."""
+    ends = [0, 0]
+
+    def has_ended() -> bool:
+        ends[:] = os.waitpid(child, os.WNOHANG)
+        return bool(ends[0])
+
+    until(has_ended, "the child ends")
+    return ends[1]
+
+
 @needs("fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_forks_encode_while_a_thread_builds_engines() -> None:
@@ -236,9 +248,13 @@ def test_forks_encode_while_a_thread_builds_engines() -> None:
                         os._exit(0 if equal and {**tok(TEXTS[2])} == added else 1)
                     finally:
                         os._exit(2)
+<<<<<<< HEAD
                 ends: list[int] = []
                 until(lambda ends=ends, child=child: ends.extend(os.waitpid(child, os.WNOHANG)) or ends[-2], "the child ends")
                 assert ends[-1] == 0
+=======
+                assert status_of(child) == 0
+>>>>>>> wiface
         finally:
             ended.set()
             builder.join()
