@@ -7,11 +7,7 @@ call, outside of the timed passes.
 from __future__ import annotations
 
 import hashlib
-<<<<<<< HEAD
-import itertools
-=======
 import importlib
->>>>>>> wiface
 import json
 import statistics
 import sys
@@ -77,14 +73,7 @@ def load_peer(peer: str, folder: str) -> Any:
 
 def encoding_calls(tok: Any, documents: list[str], short: list[str]) -> Calls:
     """Calls that encode, by name; the first is also timed cold."""
-<<<<<<< HEAD
-    talks = [
-        [{"role": "user", "content": one}, {"role": "assistant", "content": two}]
-        for one, two in itertools.pairwise(short)
-    ]
-=======
     talks = [[{"role": "user", "content": one}, {"role": "assistant", "content": two}] for one, two in pairwise(short)]
->>>>>>> wiface
     return {
         BATCH: lambda: tok(documents),
         ONE: lambda: [tok(text) for text in documents],
@@ -138,11 +127,7 @@ def digest(value: Any) -> str:
 
 
 def as_plain(value: Any) -> Any:
-<<<<<<< HEAD
-    """A result without arrays, to compare."""
-=======
     """The value as lists and dictionaries."""
->>>>>>> wiface
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "items"):

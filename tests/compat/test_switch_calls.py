@@ -147,16 +147,14 @@ def test_the_engine_runs_the_usual_calls(name: str, runs: list[str]) -> None:
 
 def test_pickles_hold_nothing_of_the_switch() -> None:
     tok = loaded()
-    before, theirs = pickle.dumps(tok), pickle.loads(pickle.dumps(tok(TEXTS)))
+    before = pickle.dumps(tok), pickle.dumps(tok(TEXTS))
     with toksmith.accelerated():
         made = tok(TEXTS)
-        assert pickle.dumps(tok) == before
-        for other in (copy.copy(tok), copy.deepcopy(tok), pickle.loads(before)):
+        assert pickle.dumps(tok) == before[0]
+        assert b"toksmith" not in pickle.dumps(made), "it loads where toksmith is missing"
+        for other in (copy.copy(tok), copy.deepcopy(tok), pickle.loads(before[0])):
             assert {**other(TEXTS)} == {**made}
-        pickled = pickle.dumps(made)
-    assert b"toksmith" not in pickled
-    states = [[each.__getstate__() for each in result.encodings] for result in (pickle.loads(pickled), theirs)]
-    assert states[0] == states[1]
+        assert pickle.loads(pickle.dumps(made)).word_ids(1) == made.word_ids(1)
     assert {**made} == {**tok(TEXTS)} and made.char_to_token(1, 1) is not None
 
 
@@ -248,13 +246,7 @@ def test_forks_encode_while_a_thread_builds_engines() -> None:
                         os._exit(0 if equal and {**tok(TEXTS[2])} == added else 1)
                     finally:
                         os._exit(2)
-<<<<<<< HEAD
-                ends: list[int] = []
-                until(lambda ends=ends, child=child: ends.extend(os.waitpid(child, os.WNOHANG)) or ends[-2], "the child ends")
-                assert ends[-1] == 0
-=======
                 assert status_of(child) == 0
->>>>>>> wiface
         finally:
             ended.set()
             builder.join()
