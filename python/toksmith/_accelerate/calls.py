@@ -221,6 +221,7 @@ def decode(
     """In place of `TokenizersBackend._decode`."""
     clean = self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
     is_ours = not clean and type(token_ids) is list and (skip_special_tokens is True or skip_special_tokens is False)
+    is_ours = is_ours and {*map(type, token_ids)} <= {int}
     engine = current_engine(self._tokenizer, self) if is_ours else None
     if engine is not None:
         engine.calls += 1

@@ -11,18 +11,21 @@ import functools
 import itertools
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import tokenizers
 
-__all__ = ["BUILDING", "ENGINE", "LOCK", "parts_changed", "unwatch", "watch"]
+__all__ = ["BUILDING", "ENGINE", "LOCK", "parts_changed", "trained", "unwatch", "watch"]
 
 ENGINE = "_toksmith_engine"  # the attribute of a library's tokenizer; its pickles and copies do not have it
 # For moments; and while an engine is built.
 LOCK, BUILDING = threading.Lock(), threading.Lock()
 
-METHODS = ("add_special_tokens", "add_tokens", "train", "train_from_iterator", "__setstate__")
+METHODS = ("add_special_tokens", "add_tokens", "__setstate__")
+TRAININGS = ("train", "train_from_iterator")
+trained: weakref.WeakSet[Any] = weakref.WeakSet()
 PARTS = ("decoder", "model", "normalizer", "post_processor", "pre_tokenizer")
 ROLES: tuple[type, ...] = (
     tokenizers.decoders.Decoder,
@@ -67,6 +70,12 @@ def forget_engine(tokenizer: Any, *_: Any) -> None:
         setattr(tokenizer, ENGINE, object())  # also tells `engines` that what it is building is of the past
 
 
+def forget_for_good(tokenizer: Any, *_: Any) -> None:
+    """For training in place, after which a tokenizer of the library can encode otherwise than the file that it writes."""
+    trained.add(tokenizer)
+    forget_engine(tokenizer)
+
+
 def and_then(method: Callable[..., Any], note: Callable[..., None]) -> Callable[..., Any]:
     """A method that notes each call, whether it raises or not."""
 
@@ -86,6 +95,8 @@ def watch() -> None:
     kind = tokenizers.Tokenizer
     for name in METHODS:
         replace(kind, name, and_then(getattr(kind, name), forget_engine))
+    for name in TRAININGS:
+        replace(kind, name, and_then(getattr(kind, name), forget_for_good))
     for name in PARTS:
         own = kind.__dict__[name]
         replace(kind, name, property(own.__get__, and_then(own.__set__, forget_engine), doc=own.__doc__))

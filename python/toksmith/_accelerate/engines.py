@@ -53,11 +53,11 @@ class Engine:
             self.reason = f"{type(error).__name__}: {error}"
 
     @classmethod
-    def of_changing(cls) -> Engine:
-        """No engine, for a tokenizer that changes too often."""
+    def refused(cls, reason: str) -> Engine:
+        """No engine, for a tokenizer that stays on the library whatever it holds."""
         engine = object.__new__(cls)
         engine.calls = engine.returned = 0
-        engine.reason = f"it changed {MOST_BUILDS} times between calls, and each change needs a new engine"
+        engine.reason = reason
         return engine
 
     def encode(self, texts: Sequence[str], as_text: bool) -> list[list[int]]:
@@ -125,7 +125,14 @@ def attach_engine(backend: Any, owner: Any) -> Attached | None:
     if type(backend) is not tokenizers.Tokenizer:
         return None  # such as the drop-in of `ToksmithTokenizer`
     before, seen = getattr(backend, changes.ENGINE, None), changes.parts_changed()
-    engine = Engine.of_changing() if builds.get(backend, 0) > MOST_BUILDS else engine_of(backend)
+    if backend in changes.trained:
+        engine = Engine.refused(
+            "it was trained in place, and then the library can encode otherwise than the file it writes"
+        )
+    elif builds.get(backend, 0) > MOST_BUILDS:
+        engine = Engine.refused(f"it changed {MOST_BUILDS} times between calls, and each change needs a new engine")
+    else:
+        engine = engine_of(backend)
     with changes.LOCK:
         if getattr(backend, changes.ENGINE, None) is not before:
             return None
