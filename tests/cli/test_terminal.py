@@ -184,6 +184,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "corpus verify": (["corpus verify @.job --decode"], ["corpus verify @.part"]),
     "corpus show": (["corpus show @.job --first 2", "corpus show @.two"], []),
     "corpus merge": (["corpus merge @.job @.two -o @.all"], ["corpus merge @.job @.part -o @.none"]),
+    "run": ([], ["run -- @.none"]),  # one that runs would take the place of this process
     "play": (["play @.toksmith @.txt --port 0"], ["play @.txt"]),
     "tour": ([f"tour @.txt {TOK}"], []),
     "list encodings": (["list encodings"], []),

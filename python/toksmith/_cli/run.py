@@ -8,14 +8,12 @@ from typing import Any
 
 import click
 
-import toksmith
-
 from .._base.system import SYSTEM
 from .program import command
 
 __all__ = ["run"]
 
-STARTUP = Path(str(toksmith.__file__)).parent / "_accelerate" / "startup"
+STARTUP = Path(__file__).resolve().parents[1] / "_accelerate" / "startup"
 
 
 @command("run")
