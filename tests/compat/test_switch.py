@@ -19,7 +19,7 @@ from toksmith import _cli
 transformers = imported_transformers()
 import tokenizers
 
-from toksmith._accelerate import calls, engines
+from toksmith._accelerate import attached, calls, engine
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +91,7 @@ def test_a_difference_in_use_returns_to_the_library(
     toksmith.accelerate(check_every=2)
     tok = made("other")
     expected = tok("lower wide").data
-    monkeypatch.setattr(engines.Engine, "encode", lambda self, texts, as_text: [[0]] * len(texts))
+    monkeypatch.setattr(engine.Engine, "encode", lambda self, texts, as_text: [[0]] * len(texts))
     tok("lower wide"), tok("lower wide")
     assert tok("lower wide").data == expected and "other" in caplog.text
 
@@ -99,14 +99,22 @@ def test_a_difference_in_use_returns_to_the_library(
 def test_a_tokenizer_that_always_changes_stays_on_the_library() -> None:
     toksmith.accelerate()
     tok = made("changing")
-    for number in range(engines.MOST_BUILDS + 3):
+    for number in range(attached.MOST_BUILDS + 3):
         tok.add_tokens([f"<{number}>"])
         assert tok(f"<{number}>").input_ids == [tok.convert_tokens_to_ids(f"<{number}>")]
     [row] = [each for each in toksmith.accelerate().tokenizers if each.name == "changing"]
     assert row.reason is not None and "changed" in row.reason
 
 
-@pytest.mark.parametrize("version", ["4.57.1", "6.0.0"])
+def test_asking_for_the_state_compares_no_tokenizer_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    toksmith.accelerate()
+    tok = made("known")
+    tok("lower")
+    monkeypatch.setattr(attached, "find_engine", lambda backend: pytest.fail("compared again"))
+    assert toksmith.accelerate().is_on and tok("lower").input_ids
+
+
+@pytest.mark.parametrize("version", ["4.57.1", "6.0.0", "6.0rc1"])
 def test_unknown_versions_are_refused_by_name(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = metadata.version
     monkeypatch.setattr(

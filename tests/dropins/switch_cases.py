@@ -22,7 +22,7 @@ from trainings import trained
 from dropins import Case, transformers_cases
 from dropins import tokenizers_features as definitions
 from dropins import tokenizers_texts as drawn
-from dropins.tokenizers_cases import Values, fields, namespace, outcome
+from dropins.tokenizers_cases import COLUMNS, Values, fields, namespace, outcome
 from toksmith.compat import tokenizers as ours
 
 ENCODED = ("f(", "f.encode(", "f.tokenize(", "f.apply_chat_template(", "kept = f(")
@@ -421,17 +421,7 @@ def shown(value: Any) -> Values:
         "encodings": encodings is not None and len(encodings),
     }
     if sum(len(each) * (1 + len(each.overflowing)) for each in encodings or ()) > MOST_TOKENS:
-        columns = (
-            "ids",
-            "tokens",
-            "offsets",
-            "word_ids",
-            "sequence_ids",
-            "type_ids",
-            "attention_mask",
-            "special_tokens_mask",
-        )
-        return found | {name: [getattr(each, name) for each in encodings] for name in columns}
+        return found | {name: [getattr(each, name) for each in encodings] for name in COLUMNS}
     for place, each in enumerate(encodings or ()):
         found |= {f"{place} {name}": field for name, field in fields(each).items()}
         found |= {f"{place} {name}": getattr(value, name)(place) for name in ("tokens", "word_ids", "sequence_ids")}

@@ -1,6 +1,6 @@
 """The fast tokenizers of transformers on toksmith's engine, with no change to their code.
 
-`switch` has the public functions, `calls` the two methods that are replaced, `engines` the engine of each tokenizer,
-`check` the comparison before an engine runs, `changes` what notices changes to a tokenizer, and `at_import` and `startup`
-the ways without code.
+From the ground up: `layouts` lays out the columns of a result, `engine` runs one content of a tokenizer, `check` compares it
+with the library, `changes` notices changes to tokenizers, `attached` has the engine of each, `calls` replaces three methods of
+transformers, and `switch` has the public functions. `at_import`, `startup` and `servers` are the ways without code.
 """

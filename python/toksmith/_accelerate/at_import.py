@@ -8,15 +8,10 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["VARIABLE", "accelerate_at_import", "accelerate_or_log", "is_asked"]
+__all__ = ["accelerate_if_asked", "accelerate_or_log"]
 
 VARIABLE = "TOKSMITH_ACCELERATE"
 MODULE = "transformers.tokenization_utils_tokenizers"
-
-
-def is_asked() -> bool:
-    """Whether the environment asks for acceleration."""
-    return os.environ.get(VARIABLE, "") not in ("", "0")
 
 
 def accelerate_or_log() -> None:
@@ -30,8 +25,10 @@ def accelerate_or_log() -> None:
         LOG.warning("accelerate: all tokenizers stay on the library: %s", error)
 
 
-def accelerate_at_import() -> None:
-    """Accelerate now if transformers is imported, and otherwise when it is."""
+def accelerate_if_asked() -> None:
+    """Accelerate if the environment asks for it: now if transformers is imported, and otherwise when it is."""
+    if os.environ.get(VARIABLE, "") in ("", "0"):
+        return
     if MODULE in sys.modules:
         accelerate_or_log()
     elif not any(isinstance(each, Finder) for each in sys.meta_path):

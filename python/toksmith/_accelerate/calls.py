@@ -1,4 +1,4 @@
-"""The calls of transformers' fast tokenizers that an engine runs: `_encode_plus` and `_decode`.
+"""The calls of transformers' fast tokenizers that an engine runs: `__call__`, `_encode_plus` and `_decode`.
 
 Texts with the usual options take the short way in `encode_texts`: ids, masks and types, and encodings that are computed
 when they are used. All other options take transformers' own method on a copy of the tokenizer that has our drop-in for its
@@ -18,49 +18,49 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
 from transformers.utils import PaddingStrategy
 
-from .engines import Engine, current_engine, lay_aside
-from .layouts import Arrays, Lengths, Lists, as_tensor
+from .attached import current_engine, lay_aside
+from .engine import Engine
+from .layouts import Arrays, Lists, TextOptions, make_tensor
 
 __all__ = ["patch", "unpatch"]
 
-NO_PADDING, MAX_LENGTH, NO_TRUNCATION = (
-    PaddingStrategy.DO_NOT_PAD,
-    PaddingStrategy.MAX_LENGTH,
-    TruncationStrategy.DO_NOT_TRUNCATE,
-)
+NO_PADDING, NO_TRUNCATION = PaddingStrategy.DO_NOT_PAD, TruncationStrategy.DO_NOT_TRUNCATE
 SIMPLE_TRUNCATION = (NO_TRUNCATION, TruncationStrategy.LONGEST_FIRST, TruncationStrategy.ONLY_FIRST)
 own_encode_plus, own_decode = TokenizersBackend._encode_plus, TokenizersBackend._decode
 own_lengths, own_convert = TokenizersBackend.set_truncation_and_padding, TokenizersBackend._convert_encoding
 own_call, own_warning = TokenizersBackend.__call__, TokenizersBackend._eventual_warn_about_too_long_sequence
 # The options that `__call__` hands on as they are.
-HANDED_ON = {
-    *(
+HANDED_ON = frozenset(
+    {
         "add_special_tokens",
         "return_attention_mask",
         "return_length",
         "return_offsets_mapping",
         "return_special_tokens_mask",
-    ),
-    *("return_tensors", "return_token_type_ids", "split_special_tokens", "verbose"),
-}
+        "return_tensors",
+        "return_token_type_ids",
+        "split_special_tokens",
+        "verbose",
+    }
+)
 SHORT = 4096  # characters of a call
-BARE = {as_text: Lengths(None, None, as_text) for as_text in (False, True)}
-check_every: int | None = None  # of so many calls, one is compared with the library
+BARE = {as_text: TextOptions(None, None, as_text) for as_text in (False, True)}
+check_every: int | None = None  # one call of this many is compared with the library
 
 
 class LateEncodings(Sequence[Any]):
     """The `Encoding` of each text of a call, computed at first use."""
 
-    __slots__ = ("engine", "lengths", "made", "put", "texts")
+    __slots__ = ("engine", "made", "options", "put", "texts")
 
-    def __init__(self, engine: Engine, texts: str | list[str], put: bool, lengths: Lengths) -> None:
-        self.engine, self.texts, self.put, self.lengths = engine, texts, put, lengths
+    def __init__(self, engine: Engine, texts: str | list[str], put: bool, options: TextOptions) -> None:
+        self.engine, self.texts, self.put, self.options = engine, texts, put, options
         self.made: list[Any] | None = None
 
     def make(self) -> list[Any]:
         if self.made is None:
             texts = [self.texts] if isinstance(self.texts, str) else self.texts
-            self.made = self.engine.with_lengths(self.lengths).encode_batch(texts, add_special_tokens=self.put)
+            self.made = self.engine.with_options(self.options).encode_batch(texts, add_special_tokens=self.put)
         return self.made
 
     def __getitem__(self, index: Any) -> Any:
@@ -70,22 +70,29 @@ class LateEncodings(Sequence[Any]):
         return 1 if isinstance(self.texts, str) else len(self.texts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, ([*map(as_library, self.make())],)
+        return list, ([*map(make_library_encoding, self.make())],)
 
 
-def as_library(encoding: Any) -> tokenizers.Encoding:
+class MadeEncodings(list[Any]):
+    """Encodings that are computed already; pickles hold the library's, as those of `LateEncodings`."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, ([*map(make_library_encoding, self)],)
+
+
+def make_library_encoding(encoding: Any) -> tokenizers.Encoding:
     """The library's `Encoding`, for pickles: they must load where toksmith is missing."""
     made = tokenizers.Encoding()
-    made.__setstate__(json.dumps(encoding_json(encoding)).encode())
+    made.__setstate__(json.dumps(dump_encoding(encoding)).encode())
     return made
 
 
-def encoding_json(encoding: Any) -> dict[str, Any]:
+def dump_encoding(encoding: Any) -> dict[str, Any]:
     names = ("ids", "type_ids", "tokens", "offsets", "special_tokens_mask", "attention_mask")
     columns = {name: getattr(encoding, name) for name in names}
     ranges = {str(text): {"start": start, "end": stop} for text, (start, stop) in encoding._ranges.items()}
     more = {"words": encoding.word_ids, "sequence_ranges": ranges}
-    return {**columns, **more, "overflowing": [*map(encoding_json, encoding.overflowing)]}
+    return {**columns, **more, "overflowing": [*map(dump_encoding, encoding.overflowing)]}
 
 
 def call(self: Any, text: Any = None, *more: Any, **options: Any) -> Any:
@@ -112,7 +119,7 @@ def encode_plus(self: Any, text: Any, text_pair: Any = None, *more: Any, **optio
         return own_encode_plus(self, text, text_pair, **options)
     if check_every and engine.calls % check_every == 0:
         theirs = own_encode_plus(self, text, text_pair, **options)
-        if as_lists(result) != as_lists(theirs):
+        if list_values(result) != list_values(theirs):
             lay_aside(engine, self, f"a call in use gave other values than the library, for {text!r}")
             return theirs
     return result
@@ -126,22 +133,29 @@ def encode_texts(tok: Any, engine: Engine, text: Any, text_pair: Any, options: d
         return None
     get = options.get
     put = get("add_special_tokens", True)
-    if (options and not are_usual(options)) or not is_plain(tok.__class__) or (frame := engine.frames[put]) is None:
+    if (
+        (options and not has_usual_options(options))
+        or not is_plain(tok.__class__)
+        or (frame := engine.frames[put]) is None
+    ):
         return None
-    lengths = put_options(tok, options)
+    done = put_options(tok, options)
     tensors = get("return_tensors")
-    if tensors not in (None, "np", "pt") or (lengths.truncation is not None and lengths.truncation["stride"]):
+    if tensors not in (None, "np", "pt") or (done.truncation is not None and done.truncation["stride"]):
         return None
     before, after, (first, inner, last) = frame
-    # Arrays cost more to begin with, and then less for each id.
-    layout = Lists if tensors is None or sum(map(len, texts)) < SHORT else Arrays
-    made = layout(engine, texts, lengths, engine.more if put else 0, len(before) + len(after))
+    sizes = engine.more if put else 0, len(before) + len(after)
+    made: Any
+    if tensors is None or sum(map(len, texts)) < SHORT:
+        made = Lists(engine.encode(texts, done.as_text), done, *sizes)
+    else:  # arrays cost more to begin with, and then less for each id
+        made = Arrays(engine.encode_flat(texts, done.as_text), done, *sizes)
     names = tok.model_input_names
-    data = {"input_ids": made.column(before, None, after, tok.pad_token_id if lengths.padding else 0)}
-    if asks(options, "token_type_ids", names):
+    data = {"input_ids": made.column(before, None, after, tok.pad_token_id if done.padding else 0)}
+    if wants_column(options, "token_type_ids", names):
         types = [first] * len(before), inner, [last] * len(after)
         data["token_type_ids"] = made.column(*types, tok.pad_token_type_id)
-    if asks(options, "attention_mask", names):
+    if wants_column(options, "attention_mask", names):
         data["attention_mask"] = made.column([1] * len(before), 1, [1] * len(after), 0)
     if get("return_special_tokens_mask"):
         data["special_tokens_mask"] = made.column([1] * len(before), 0, [1] * len(after), 1)
@@ -151,15 +165,15 @@ def encode_texts(tok: Any, engine: Engine, text: Any, text_pair: Any, options: d
         for ids in data["input_ids"]:
             if len(ids) > tok.model_max_length:
                 tok._eventual_warn_about_too_long_sequence(ids, None, get("verbose", True))
-    late = LateEncodings(engine, text if is_one else [*text], put, lengths)
+    late = LateEncodings(engine, text if is_one else [*text], put, done)
     if tensors is not None:
-        data = {name: as_tensor(values, tensors) for name, values in data.items()}
+        data = {name: make_tensor(values, tensors) for name, values in data.items()}
     elif is_one:
         data = {name: values if name == "length" else values[0] for name, values in data.items()}
     return make_result(data, late)
 
 
-def are_usual(options: dict[str, Any]) -> bool:
+def has_usual_options(options: dict[str, Any]) -> bool:
     """Whether `encode_texts` knows what the options of a call ask for."""
     get = options.get
     return (
@@ -171,7 +185,7 @@ def are_usual(options: dict[str, Any]) -> bool:
     )
 
 
-def asks(options: dict[str, Any], name: str, names: list[str]) -> bool:
+def wants_column(options: dict[str, Any], name: str, names: list[str]) -> bool:
     wanted = options.get(f"return_{name}")
     return name in names if wanted is None else bool(wanted)
 
@@ -183,7 +197,7 @@ def make_result(data: dict[str, Any], encodings: LateEncodings) -> Any:
     return result
 
 
-def put_options(tok: Any, options: dict[str, Any]) -> Lengths:
+def put_options(tok: Any, options: dict[str, Any]) -> TextOptions:
     """Set the options of a call on the library's tokenizer, as every call of transformers does; it refuses wrong ones."""
     get, backend = options.get, tok._tokenizer
     padding, truncation = get("padding_strategy", NO_PADDING), get("truncation_strategy", NO_TRUNCATION)
@@ -198,20 +212,18 @@ def put_options(tok: Any, options: dict[str, Any]) -> Lengths:
     if is_bare:
         return BARE[as_text]
     cuts = None if truncation is NO_TRUNCATION else backend.truncation
-    return Lengths(cuts, None if padding is NO_PADDING else backend.padding, as_text)
+    return TextOptions(cuts, None if padding is NO_PADDING else backend.padding, as_text)
 
 
 def encode_on_copy(tok: Any, engine: Engine, text: Any, text_pair: Any, options: dict[str, Any]) -> Any:
     """The result of transformers' own method, on a copy of the tokenizer with the drop-in."""
     backend = tok._tokenizer
     copied = object.__new__(type(tok))
-    lengths = Lengths(backend.truncation, backend.padding, backend.encode_special_tokens)
-    copied.__dict__.update(tok.__dict__, _tokenizer=engine.with_lengths(lengths))
+    present = TextOptions(backend.truncation, backend.padding, backend.encode_special_tokens)
+    copied.__dict__.update(tok.__dict__, _tokenizer=engine.with_options(present))
     result = own_encode_plus(copied, text, text_pair, **options)
-    lengths = put_options(tok, options)
-    if result._encodings:
-        late = LateEncodings(engine, [""] * len(result._encodings), True, lengths)
-        late.made, result._encodings = result._encodings, late
+    put_options(tok, options)
+    result._encodings = MadeEncodings(result._encodings)
     return result
 
 
@@ -251,7 +263,7 @@ def is_plain(kind: Any) -> bool:
     )
 
 
-def as_lists(result: Any) -> dict[str, Any]:
+def list_values(result: Any) -> dict[str, Any]:
     return {name: each.tolist() if hasattr(each, "tolist") else each for name, each in result.items()}
 
 

@@ -1,7 +1,7 @@
 """Notices changes to tokenizers of the library, whatever code makes them.
 
 The classes of `tokenizers` can be patched. While acceleration is on, each method that changes a tokenizer also removes the
-engine that `engines` attached to it. A part (a normalizer, a model) does not know its tokenizers, so a change of a part is
+engine that `attached` gave it. A part (a normalizer, a model) does not know its tokenizers, so a change of a part is
 counted, and each tokenizer compares itself before its next call.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import tokenizers
 
-__all__ = ["BUILDING", "ENGINE", "LOCK", "parts_changed", "trained", "unwatch", "watch"]
+__all__ = ["BUILDING", "ENGINE", "LOCK", "part_changes", "trained", "unwatch", "watch"]
 
 ENGINE = "_toksmith_engine"  # the attribute of a library's tokenizer; its pickles and copies do not have it
 # For moments; and while an engine is built.
@@ -41,7 +41,7 @@ SEQUENCES: tuple[type, ...] = (
 )
 
 numbers = itertools.count(1)
-part_changes = 0  # a number that differs after each change of a part
+part_changes = 0  # another number after each change of a part of any tokenizer
 originals: list[tuple[type, str, Any]] = []
 
 
@@ -55,28 +55,23 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=free_locks)
 
 
-def parts_changed() -> int:
-    """A number that differs after each change of a part of any tokenizer."""
-    return part_changes
-
-
-def count_part(*_: Any) -> None:
+def count_change(*_: Any) -> None:
     global part_changes
     part_changes = next(numbers)
 
 
 def forget_engine(tokenizer: Any, *_: Any) -> None:
     with LOCK:
-        setattr(tokenizer, ENGINE, object())  # also tells `engines` that what it is building is of the past
+        setattr(tokenizer, ENGINE, object())  # also tells `attached` that what it is building is of the past
 
 
-def forget_for_good(tokenizer: Any, *_: Any) -> None:
+def refuse_trained(tokenizer: Any, *_: Any) -> None:
     """For training in place, after which a tokenizer of the library can encode otherwise than the file that it writes."""
     trained.add(tokenizer)
     forget_engine(tokenizer)
 
 
-def and_then(method: Callable[..., Any], note: Callable[..., None]) -> Callable[..., Any]:
+def wrap_method(method: Callable[..., Any], note: Callable[..., None]) -> Callable[..., Any]:
     """A method that notes each call, whether it raises or not."""
 
     @functools.wraps(method)
@@ -94,16 +89,16 @@ def watch() -> None:
     unwatch()
     kind = tokenizers.Tokenizer
     for name in METHODS:
-        replace(kind, name, and_then(getattr(kind, name), forget_engine))
+        replace_method(kind, name, wrap_method(getattr(kind, name), forget_engine))
     for name in TRAININGS:
-        replace(kind, name, and_then(getattr(kind, name), forget_for_good))
+        replace_method(kind, name, wrap_method(getattr(kind, name), refuse_trained))
     for name in PARTS:
         own = kind.__dict__[name]
-        replace(kind, name, property(own.__get__, and_then(own.__set__, forget_engine), doc=own.__doc__))
+        replace_method(kind, name, property(own.__get__, wrap_method(own.__set__, forget_engine), doc=own.__doc__))
     for role in ROLES:
-        replace(role, "__setattr__", and_then(role.__setattr__, count_part))
+        replace_method(role, "__setattr__", wrap_method(role.__setattr__, count_change))
     for role in SEQUENCES:
-        replace(role, "__setitem__", and_then(role.__dict__["__setitem__"], count_part))
+        replace_method(role, "__setitem__", wrap_method(role.__dict__["__setitem__"], count_change))
 
 
 def unwatch() -> None:
@@ -114,9 +109,9 @@ def unwatch() -> None:
             delattr(owner, name)
         else:
             setattr(owner, name, own)
-    count_part()
+    count_change()
 
 
-def replace(owner: type, name: str, method: Any) -> None:
+def replace_method(owner: type, name: str, method: Any) -> None:
     originals.append((owner, name, owner.__dict__.get(name)))
     setattr(owner, name, method)

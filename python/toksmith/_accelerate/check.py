@@ -5,12 +5,10 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .layouts import Lengths
-
-if TYPE_CHECKING:
-    from .engines import Engine
+from .engine import Engine
+from .layouts import TextOptions
 
 __all__ = ["find_difference"]
 
@@ -47,20 +45,20 @@ def find_difference(engine: Engine, backend: Any, seed: bytes) -> str | None:
     Both run without truncation and padding, which each call sets: a tokenizer that has some now is compared on a copy.
     """
     try:
-        if added_ids(backend) != added_ids(engine.tokenizer):  # after another model was assigned, for example
+        if list_added(backend) != list_added(engine.tokenizer):  # after another model was assigned, for example
             return "its added tokens have other ids than in the file that it writes"
         if backend.truncation is not None or backend.padding is not None:
             backend = copy.deepcopy(backend)
             backend.no_truncation()
             backend.no_padding()
         texts = [*HARD, *draw_texts(engine, backend, random.Random(seed))]
-        ours = engine.with_lengths(Lengths(None, None, backend.encode_special_tokens))
+        ours = engine.with_options(TextOptions(None, None, backend.encode_special_tokens))
         for put in (False, True):
             theirs = backend.encode_batch(texts, add_special_tokens=put)
             for row in zip(texts, theirs, ours.encode_batch(texts, add_special_tokens=put), strict=True):
-                if (found := differing_field(*row)) is not None:
+                if (found := find_differing_field(*row)) is not None:
                     return found
-        return differing_text(engine, backend, texts)
+        return find_differing_text(engine, backend, texts)
     except BaseException as error:  # a panic of the library is no `Exception`
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
@@ -69,7 +67,7 @@ def find_difference(engine: Engine, backend: Any, seed: bytes) -> str | None:
         getattr(backend.model, "_clear_cache", int)()  # as before: the library's cache has no words of these texts
 
 
-def added_ids(tokenizer: Any) -> dict[int, str]:
+def list_added(tokenizer: Any) -> dict[int, str]:
     return {id: token.content for id, token in tokenizer.get_added_tokens_decoder().items()}
 
 
@@ -83,14 +81,14 @@ def draw_texts(engine: Engine, backend: Any, rng: random.Random) -> Iterator[str
         yield f"a{token}b {token} c{token.upper()} {token}{rng.choice(added)}\n{token}"
 
 
-def differing_field(text: str, theirs: Any, ours: Any) -> str | None:
+def find_differing_field(text: str, theirs: Any, ours: Any) -> str | None:
     for field in FIELDS:
         if getattr(theirs, field) != getattr(ours, field):
             return f"the engine gives other {field} for {text!r}"
     return None
 
 
-def differing_text(engine: Engine, backend: Any, texts: list[str]) -> str | None:
+def find_differing_text(engine: Engine, backend: Any, texts: list[str]) -> str | None:
     """Decoding, of each text's ids, with and without special tokens."""
     for text in texts:
         (ids,) = engine.encode([text], False)

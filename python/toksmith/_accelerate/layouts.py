@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compat.tokenizers._encoding import Encoding, Fixed, Run
 
-if TYPE_CHECKING:
-    from .engines import Engine
-
-__all__ = ["Arrays", "Frame", "Lengths", "Lists", "as_tensor"]
+__all__ = ["Arrays", "Frame", "Lists", "TextOptions", "make_tensor"]
 
 
-class Lengths(NamedTuple):
-    """The options of a call: the library's of truncation and padding, or None, and whether special tokens are text."""
+class TextOptions(NamedTuple):
+    """What a call does with texts: the library's truncation and padding, or None; whether special tokens are text."""
 
     truncation: Mapping[str, Any] | None
     padding: Mapping[str, Any] | None
@@ -56,21 +53,21 @@ class Lists:
     """Columns as a list for each text.
 
     Args:
+        rows: The ids of each text.
         more: The number of ids that truncation leaves room for.
         extra: The number of ids around each text.
     """
 
-    def __init__(self, engine: Engine, texts: Sequence[str], lengths: Lengths, more: int, extra: int) -> None:
-        rows = engine.encode(texts, lengths.as_text)
-        most, side = most_ids(lengths.truncation, more)
-        padding = lengths.padding
+    def __init__(self, rows: list[list[int]], options: TextOptions, more: int, extra: int) -> None:
+        most, side = find_limit(options.truncation, more)
+        padding = options.padding
         if most is not None:
             rows = [
                 row if len(row) <= most else row[:most] if side == "right" else row[len(row) - most :] for row in rows
             ]
         self.rows, self.extra = rows, extra
         self.sizes = [*map(len, rows)]
-        self.width = None if padding is None else padded_width(max(self.sizes) + extra, padding)
+        self.width = None if padding is None else find_width(max(self.sizes) + extra, padding)
         self.is_left = padding is not None and padding["direction"] == "left"
 
     def column(self, before: list[int], inner: int | None, after: list[int], fill: int) -> list[list[int]]:
@@ -89,12 +86,15 @@ class Lists:
 
 
 class Arrays:
-    """The same as arrays, int64, shape (texts, width); ValueError where the texts have different lengths."""
+    """The same as arrays, int64, shape (texts, width), from all ids and the end of each text.
 
-    def __init__(self, engine: Engine, texts: Sequence[str], lengths: Lengths, more: int, extra: int) -> None:
-        self.ids, ends = engine.encode_flat(texts, lengths.as_text)
-        most, side = most_ids(lengths.truncation, more)
-        padding = lengths.padding
+    Raises ValueError where the texts have different lengths.
+    """
+
+    def __init__(self, encoded: tuple[Any, Any], options: TextOptions, more: int, extra: int) -> None:
+        self.ids, ends = encoded
+        most, side = find_limit(options.truncation, more)
+        padding = options.padding
         stops = ends.astype(np.int64)
         starts = np.concatenate([[0], stops[:-1]])
         if most is not None:
@@ -102,7 +102,7 @@ class Arrays:
             starts, stops = (starts, starts + kept) if side == "right" else (stops - kept, stops)
         self.starts, self.stops, self.sizes = starts.tolist(), stops.tolist(), stops - starts
         longest = int(self.sizes.max()) + extra
-        self.width = longest if padding is None else padded_width(longest, padding)
+        self.width = longest if padding is None else find_width(longest, padding)
         if int(self.sizes.min()) + extra < self.width and padding is None:
             raise ValueError("the texts have different lengths")
         if longest > self.width:
@@ -127,21 +127,21 @@ class Arrays:
         return np.full(len(self.firsts), self.width, np.int64)
 
 
-def most_ids(truncation: Any, more: int) -> tuple[int | None, str]:
+def find_limit(truncation: Any, more: int) -> tuple[int | None, str]:
     """How many ids of each text stay, and the side where the others are cut off."""
     if truncation is None or truncation["max_length"] < more:
         return None, ""  # as in the library: no truncation where special tokens alone are too many
     return truncation["max_length"] - more, truncation["direction"]
 
 
-def padded_width(longest: int, padding: Any) -> int:
+def find_width(longest: int, padding: Any) -> int:
     """The width that rows are padded to."""
     width = longest if padding["length"] is None else padding["length"]
     multiple = padding["pad_to_multiple_of"]
     return int(width + -width % multiple if multiple else width)
 
 
-def as_tensor(values: Any, kind: str) -> Any:
+def make_tensor(values: Any, kind: str) -> Any:
     """A column as an array of numpy, or a tensor of torch; ValueError where the texts have different lengths."""
     array = np.asarray(values, np.int64)
     return import_module("torch").from_numpy(array) if kind == "pt" else array

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .at_import import accelerate_at_import, accelerate_or_log, is_asked
+from .at_import import accelerate_if_asked, accelerate_or_log
 
 __all__ = ["VllmTokenizer", "register_sglang", "register_vllm"]
 
@@ -21,7 +21,7 @@ def register_vllm() -> None:
 
     A vLLM without these registries goes on without the mode, and the log says so.
     """
-    register_sglang()
+    accelerate_if_asked()
     try:
         from vllm.renderers.registry import RENDERER_REGISTRY
         from vllm.tokenizers.registry import TokenizerRegistry
@@ -38,8 +38,7 @@ def register_vllm() -> None:
 
 def register_sglang() -> None:
     """Accelerate if the environment asks for it."""
-    if is_asked():
-        accelerate_at_import()
+    accelerate_if_asked()
 
 
 class VllmTokenizer:

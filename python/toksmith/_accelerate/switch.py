@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from .._base.arguments import check_int
+from .._base.wording import number_of
 from .._render.blocks import Table
 from .._render.shown import Shown
 from .._render.streams import one_line
@@ -44,7 +46,7 @@ class Acceleration(Shown):
     tokenizers: tuple[AcceleratedTokenizer, ...]
 
     def _parts(self) -> Iterator[object]:
-        yield f"acceleration is {'on' if self.is_on else 'off'}: {len(self.tokenizers)} tokenizers were called"
+        yield f"acceleration is {'on' if self.is_on else 'off'}; called: {number_of(len(self.tokenizers), 'tokenizer')}"
         rows = [
             (one_line(each.name), f"{each.calls:,}", f"{each.returned:,}", one_line(each.reason or ""))
             for each in self.tokenizers
@@ -59,9 +61,9 @@ def accelerate(*, check_every: int | None = 10_000) -> Acceleration:
     """Run the fast tokenizers of transformers on toksmith's engine, in this process, in every thread.
 
     This applies to tokenizers that are loaded already and to later ones. Each is compared with the library before its first
-    call runs here (ids, offsets, words and decoded texts of hard texts, in less than 0.1 s beside building the engine). A
-    tokenizer that the engine cannot run exactly stays on the library, and the log says why, once. Later changes to a tokenizer are followed:
-    added tokens, parts, truncation, padding.
+    call runs here: ids, offsets, words and decoded texts of hard texts. A tokenizer that the engine cannot run exactly stays
+    on the library, and the log says why, once. Later changes to a tokenizer are followed: added tokens, parts, truncation,
+    padding.
 
     Args:
         check_every: One call of this many runs on the library too; where the results differ, the tokenizer stays on the
@@ -79,10 +81,11 @@ def accelerate(*, check_every: int | None = 10_000) -> Acceleration:
     refuse_unknown_versions()
     from . import calls, changes
 
-    changes.watch()
+    if not is_on:
+        changes.watch()
     calls.patch(check_every)
     is_on = True
-    return state()
+    return read_state()
 
 
 def restore() -> Acceleration:
@@ -94,7 +97,7 @@ def restore() -> Acceleration:
         calls.unpatch()
         changes.unwatch()
         is_on = False
-    return state()
+    return read_state()
 
 
 @contextmanager
@@ -109,8 +112,8 @@ def accelerated(*, check_every: int | None = 10_000) -> Iterator[None]:
             restore()
 
 
-def state() -> Acceleration:
-    from .engines import known_engines
+def read_state() -> Acceleration:
+    from .attached import known_engines
 
     rows = [AcceleratedTokenizer(name, each.calls, each.returned, each.reason) for name, each in known_engines()]
     return Acceleration(is_on, tuple(rows))
@@ -123,7 +126,11 @@ def refuse_unknown_versions() -> None:
             found = version(name)
         except PackageNotFoundError:
             raise ImportError(f"accelerate needs {name}; pip install 'toksmith[transformers]'", name=name) from None
-        numbers = tuple(map(int, found.split(".")[:2]))
-        if not tuple(map(int, first.split("."))) <= numbers <= tuple(map(int, last.split("."))):
+        if not read_release(first) <= read_release(found) <= read_release(last):
             allowed = f"a version from {first} to {last}; a newer toksmith may know it: pip install -U toksmith"
             raise InvalidOption(name, found, allowed)
+
+
+def read_release(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version: (6, 0) for "6.0rc1"."""
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))

@@ -8,10 +8,9 @@ import sys
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 
-from toksmith._accelerate.at_import import accelerate_at_import, is_asked
+from toksmith._accelerate.at_import import accelerate_if_asked
 
-if is_asked():
-    accelerate_at_import()
+accelerate_if_asked()
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _spec = PathFinder.find_spec("sitecustomize", [each for each in sys.path if os.path.abspath(each) != _HERE])
