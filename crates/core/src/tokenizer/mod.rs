@@ -1,10 +1,11 @@
 //! The door for Rust programs: a file to a [`Tokenizer`], which encodes, counts and decodes.
 //!
-//! Reading order: this file; [`native`] reads a file of the native format.
+//! Reading order: this file; [`native`] reads and writes a file of the native format; [`trained`] makes one from texts.
 //!
 //! Left out: many texts, threads, offsets and sampling, which [`crate::encode`] has for the Python package.
 
 pub mod native;
+pub mod trained;
 #[cfg(test)]
 mod tests;
 
@@ -106,13 +107,7 @@ impl Tokenizer {
     /// [`Error::Format`] with the line that breaks the format, [`Error::Model`] if a byte has no token or a special
     /// token has the id of another token, [`Error::Option`] for an unknown name or a regex that does not compile.
     pub fn from_tiktoken(data: &[u8], pattern: &str, special_tokens: &[(&str, u32)]) -> Result<Self> {
-        let row = PATTERNS.iter().find(|row| row.name == pattern);
-        if row.is_none() && pattern.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '-')) {
-            let names: Vec<&str> = PATTERNS.iter().map(|row| row.name).collect();
-            let allowed = format!("a regex or one of {}", names.join(", "));
-            return Err(Error::Option { argument: "pattern", value: pattern.to_owned(), allowed });
-        }
-        let splitter = Splitter::new(row.map_or(&[pattern][..], |row| row.regexes))?;
+        let splitter = Splitter::new(&regexes_of(pattern)?)?;
         let tokens = table::parse_tiktoken(data)?;
         let tables = Tables { blob: &tokens.blob, ends: &tokens.ends, ids: &tokens.ids, merges: &[] };
         let vocab = Vocab::new(Unit::Byte, MergeRule::Bytes, true, tables)
@@ -149,6 +144,20 @@ impl Tokenizer {
         let decoder = Decoder::new(vocab, &stages.shown_tokens(&added)?).with_chain(chain);
         let encoder = Encoder::new(pieces, AddedTokens::new(added)?, splitter).with_stages(stages)?;
         Ok(Self { encoder, decoder, breaker })
+    }
+
+    /// What encodes.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// The bytes that an id becomes without decoder steps; None if no token has the id.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn token(&self, id: u32) -> Option<&[u8]> {
+        self.decoder.token(id)
     }
 
     /// The largest id + 1.
@@ -219,8 +228,26 @@ impl Tokenizer {
     }
 }
 
+/// The regexes of a pattern: a name of the table, or one regex.
+///
+/// # Errors
+/// [`Error::Option`] for a word that is no name.
+#[doc(hidden)]
+pub fn regexes_of(pattern: &str) -> Result<Vec<&str>> {
+    let row = PATTERNS.iter().find(|row| row.name == pattern);
+    if row.is_none() && pattern.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '-')) {
+        let names: Vec<&str> = PATTERNS.iter().map(|row| row.name).collect();
+        let allowed = format!("a regex or one of {}", names.join(", "));
+        return Err(Error::Option { argument: "pattern", value: pattern.to_owned(), allowed });
+    }
+    Ok(row.map_or_else(|| vec![pattern], |row| row.regexes.to_vec()))
+}
+
 impl Special {
-    fn allow(self) -> Allow {
+    /// The same for the engine.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn allow(self) -> Allow {
         match self {
             Self::Raise => Allow::Raise,
             Self::Allow => Allow::All,

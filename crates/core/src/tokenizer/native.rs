@@ -1,11 +1,14 @@
-//! Reads the native format: `docs/format.md` is its contract. A model that this crate cannot run is refused by the name
-//! of the part.
+//! Reads the native format, and writes the byte-level models that this crate makes: `docs/format.md` is its contract. A
+//! model that this crate cannot run is refused by the name of the part.
 
-use std::fmt;
+use std::io::Write;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::ser::{Formatter, Serializer};
+use serde_json::{Value as Json, json};
 
 use crate::error::{Error, Result};
 use crate::kinds::hf_characters::HfCharacters;
@@ -256,4 +259,88 @@ fn model_parts(header: Header, tables: Tables<'_>) -> Result<ModelParts> {
         decoders: specs(header.decoders),
         symbols,
     })
+}
+
+/// A byte-level model that regexes split and that has no other steps, as trainings and `.tiktoken` files give it.
+#[derive(Debug)]
+pub struct PlainModel<'m> {
+    /// Its tokens and merges.
+    pub tables: Tables<'m>,
+    /// Whether neighbours merge that join to a token, and pieces that are a token stay whole; else the merges count.
+    pub by_bytes: bool,
+    /// The regexes that split, in order.
+    pub regexes: &'m [&'m str],
+    /// The special tokens with their ids.
+    pub special_tokens: &'m [(&'m str, u32)],
+    /// The record of a training, and for each merge its count and the symbols left.
+    pub training: Option<(Json, &'m [u64])>,
+}
+
+impl PlainModel<'_> {
+    /// The bytes of its file, which are those that the Python package writes.
+    ///
+    /// # Errors
+    /// [`Error::Model`] if the tables do not fit together.
+    pub fn write(&self) -> Result<Vec<u8>> {
+        let Tables { blob, ends, ids, merges } = self.tables;
+        let added = self.special_tokens.iter().map(|(content, id)| {
+            json!({"content": content, "id": id, "lstrip": false, "normalized": false, "rstrip": false,
+                "single_word": false, "special": true})
+        });
+        let splitters = self.regexes.iter().map(|regex| {
+            json!({"behavior": "isolated", "dialect": "rust", "invert": false, "kind": "regex", "pattern": regex})
+        });
+        let header = json!({"added_tokens": added.collect::<Vec<_>>(), "byte_fallback": false, "decoders": [],
+            "kind": "bpe", "merge_rule": if self.by_bytes { "bytes" } else { "pair" }, "normalizers": [], "post": [],
+            "splitters": splitters.collect::<Vec<_>>(), "unit": "byte", "unknown_id": null,
+            "whole_piece": self.by_bytes});
+        let numbers: Vec<u64> = merges.iter().flatten().copied().map(u64::from).collect();
+        let mut file = format!("toksmith 1\nmodel {}\ntokens {}\n", spaced(&header), ids.len()).into_bytes();
+        file.extend(table::dump_token_lines(blob, ends, ids)?);
+        file.extend(format!("merges {}\n", merges.len()).bytes());
+        file.extend(table::dump_number_lines(&numbers, 3));
+        if let Some((record, counts)) = &self.training {
+            file.extend(format!("training {}\ncounts {}\n", spaced(record), counts.len() / 2).bytes());
+            file.extend(table::dump_number_lines(counts, 2));
+        }
+        let digest = table::sha256(&file);
+        file.extend(format!("sha256 {digest}\n").bytes());
+        Ok(file)
+    }
+}
+
+/// The JSON of a section.
+fn spaced(value: &Json) -> String {
+    /// Writes a space after each comma and colon, and escapes hidden characters.
+    struct Spaced;
+
+    impl Formatter for Spaced {
+        fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+            writer.write_all(if first { b"" } else { b", " })
+        }
+
+        fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+            self.begin_array_value(writer, first)
+        }
+
+        fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+            writer.write_all(b": ")
+        }
+
+        fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
+            for char in text.chars() {
+                if char != ' ' && table::is_hidden(char) {
+                    char.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(writer, "\\u{unit:04x}"))?;
+                } else {
+                    write!(writer, "{char}")?;
+                }
+            }
+            Ok(())
+        }
+    }
+
+    let mut bytes = Vec::new();
+    // Neither writing to memory nor a value of JSON fails.
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, Spaced));
+    String::from_utf8(bytes).unwrap_or_default()
 }

@@ -1,0 +1,101 @@
+/** What happens to a special token that a text spells: it is an error, it becomes its id, or it is ordinary text. */
+export type Special = "raise" | "allow" | "text";
+
+/** A URL, a path (in node), the bytes of a file, or an object that has them. */
+export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
+
+export interface LoadOptions {
+  /** For a `.tiktoken` file, which has neither: the name of a pattern, such as `cl100k`, or a regex. */
+  pattern?: string;
+  /** For a `.tiktoken` file: the ids of special tokens by content. */
+  specialTokens?: Record<string, number>;
+}
+
+export interface TrainOptions {
+  /** The number of tokens, with the 256 bytes and the special tokens. */
+  vocabSize: number;
+  /** The name of a pattern, or a regex; `o200k` by default. */
+  pattern?: string;
+  /** The contents of special tokens, which get the last ids. */
+  specialTokens?: Iterable<string>;
+  /** The lowest count at which a pair merges; 1 by default. */
+  minCount?: number;
+  /** Gets the progress about 20 times a second. */
+  onProgress?: (progress: Progress) => unknown;
+  /** Ends the training; the promise is then rejected. */
+  signal?: AbortSignal;
+}
+
+export interface Progress {
+  /** The merges so far, and the most that are learned. */
+  done: number;
+  total: number;
+  /** The new merges: for each the left id, the right id, the id of the result, and the count of the pair. */
+  merges: Float64Array;
+}
+
+/** A symbol of a piece during merging. */
+export interface MergeSymbol {
+  id: number;
+  token: Uint8Array;
+}
+
+/** A pair that can merge: the place of its left symbol, its rank, and the id of the result. */
+export interface Candidate {
+  place: number;
+  rank: number;
+  id: number;
+}
+
+export interface Merges {
+  /** The id of the whole piece, if it is looked up before anything merges. */
+  whole: number | null;
+  steps: { symbols: MergeSymbol[]; candidates: Candidate[]; chosen: Candidate }[];
+  /** The symbols after the last merge. */
+  symbols: MergeSymbol[];
+}
+
+/** An error of the engine; `name` is that of the exception in Python, such as `SpecialTokenInText`. */
+export class ToksmithError extends Error {}
+
+/** A tokenizer. Its methods throw `ToksmithError`; after any other error of the engine, load it again. */
+export class Tokenizer {
+  private constructor();
+  /** The largest id + 1. */
+  readonly vocabSize: number;
+  /** The ids of the special tokens by content. */
+  readonly specialTokens: Readonly<Record<string, number>>;
+  /** The ids of a text. A lone surrogate counts as U+FFFD; `text.isWellFormed()` tells whether there is one. */
+  encode(text: string, options?: { special?: Special }): Uint32Array;
+  /** The number of ids of a text. */
+  count(text: string, options?: { special?: Special }): number;
+  /** The ids of a text with their ranges: `text.slice(starts[i], ends[i])` has every character that the id has a part of. */
+  encodeWithOffsets(
+    text: string,
+    options?: { special?: Special },
+  ): { ids: Uint32Array; starts: Uint32Array; ends: Uint32Array };
+  /** The text of ids, with U+FFFD for bytes that are not UTF-8. */
+  decode(ids: ArrayLike<number> & Iterable<number>): string;
+  /** The bytes of ids. */
+  decodeBytes(ids: ArrayLike<number> & Iterable<number>): Uint8Array;
+  /** The bytes of one token. */
+  token(id: number): Uint8Array;
+  /** The id of a token or of a special token; undefined if there is none. */
+  tokenId(token: string | Uint8Array): number | undefined;
+  /** How one piece of at most 512 bytes becomes tokens: at each step the pair with the lowest rank merges. */
+  merges(piece: string | Uint8Array): Merges;
+  /** The bytes of the tokenizer's `.toksmith` file. */
+  save(): Uint8Array;
+}
+
+/** Loads a `.toksmith` file, or a `.tiktoken` file with its pattern. */
+export function load(source: Source, options?: LoadOptions): Promise<Tokenizer>;
+
+/** Trains a tokenizer on texts, in a worker, with the result of `toksmith.train` in Python. */
+export function train(texts: string | Iterable<string>, options: TrainOptions): Promise<Tokenizer>;
+
+/** The same on this thread, which it blocks; `onProgress` can return false to end it with the merges so far. */
+export function trainHere(texts: string | Iterable<string>, options: Omit<TrainOptions, "signal">): Promise<Tokenizer>;
+
+/** Compiles the module, which `load` and `train` do at their first call; `source` replaces the file next to this one. */
+export function init(source?: Source): Promise<WebAssembly.Module>;

@@ -1,0 +1,270 @@
+// Exact tokenizers in browsers, node and workers: the Python package's engine as a WebAssembly module.
+//
+// The types and the documentation of each name are in toksmith.d.ts.
+
+const SPECIAL = ["raise", "allow", "text"];
+// A module whose one function uses a vector: where it is valid, the module with vector instructions is.
+const VECTORS = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
+const DECODER = () => new TextDecoder("utf-8", { ignoreBOM: true });
+const NODE = globalThis.process?.versions?.node !== undefined;
+
+let compiled;
+
+/** An error of the engine; `name` is that of the exception in Python. */
+export class ToksmithError extends Error {
+  constructor(name, message) {
+    super(message);
+    this.name = name;
+  }
+}
+
+/** Compiles the module, once; `source` replaces the file next to this one. */
+export function init(source) {
+  if (source !== undefined || compiled === undefined) {
+    const file = WebAssembly.validate(new Uint8Array(VECTORS)) ? "toksmith.wasm" : "toksmith-plain.wasm";
+    compiled = read(source ?? new URL(file, import.meta.url)).then((bytes) => WebAssembly.compile(bytes));
+    compiled.catch(() => (compiled = undefined));
+  }
+  return compiled;
+}
+
+/** Loads a tokenizer from a URL, a path (in node), bytes, a Blob or a Response. */
+export async function load(source, options = {}) {
+  const [module, file] = await Promise.all([init(), read(source)]);
+  return new Tokenizer(new Engine(module), file, options);
+}
+
+/** Trains a tokenizer on texts, in a worker. */
+export async function train(texts, { onProgress, signal, ...options }) {
+  const [module, worker] = [await init(), await start()];
+  try {
+    signal?.throwIfAborted();
+    const file = await new Promise((resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      worker.onmessage = ({ data: { progress, file, error } }) => {
+        if (progress !== undefined) onProgress?.(progress);
+        else if (file !== undefined) resolve(file);
+        else reject(error.name === "TypeError" ? new TypeError(error.message) : new ToksmithError(error.name, error.message));
+      };
+      worker.onerror = (event) => reject(new Error(`the worker of the training stopped: ${event.message}`));
+      worker.postMessage({ module, texts, options });
+    });
+    return await load(file);
+  } finally {
+    worker.terminate();
+  }
+}
+
+/** The same on this thread, which it blocks; `onProgress` can return false to end it with the merges so far. */
+export async function trainHere(texts, { onProgress, ...options }) {
+  return load(trainFile(await init(), texts, onProgress, options));
+}
+
+/** The file of a trained tokenizer. */
+export function trainFile(module, texts, onProgress, { vocabSize, pattern = "o200k", specialTokens = [], minCount = 1 }) {
+  const [blob, ends] = joined(texts);
+  const options = { ends, vocab_size: vocabSize, pattern, special_tokens: [...specialTokens], min_count: minCount };
+  let done = 0;
+  const total = vocabSize - 256 - options.special_tokens.length;
+  const engine = new Engine(module, (rows) => {
+    done += rows.length / 4;
+    return onProgress?.({ done, total, merges: rows }) ?? true;
+  });
+  return engine.answer(engine.instance.train(...engine.pass(blob, options)));
+}
+
+export class Tokenizer {
+  #engine;
+  #file;
+
+  /** Use `load`. */
+  constructor(engine, file, { pattern, specialTokens = {} }) {
+    const options = { pattern, special_tokens: Object.entries(specialTokens) };
+    const facts = JSON.parse(engine.text(engine.instance.load(...engine.pass(file, options))));
+    this.#engine = engine;
+    this.#file = pattern === undefined ? file : undefined;
+    this.vocabSize = facts.vocabSize;
+    this.specialTokens = Object.fromEntries(facts.added.filter((token) => token[2]));
+  }
+
+  encode(text, { special } = {}) {
+    const { instance } = this.#engine;
+    return this.#engine.numbers(instance.encode(this.#engine.write(text), choice(special)));
+  }
+
+  count(text, { special } = {}) {
+    const { instance } = this.#engine;
+    return this.#engine.numbers(instance.count(this.#engine.write(text), choice(special)))[0];
+  }
+
+  encodeWithOffsets(text, { special } = {}) {
+    const { instance } = this.#engine;
+    const all = this.#engine.numbers(instance.encode_with_offsets(this.#engine.write(text), choice(special)));
+    const size = all.length / 3;
+    return { ids: all.subarray(0, size), starts: all.subarray(size, 2 * size), ends: all.subarray(2 * size) };
+  }
+
+  decode(ids) {
+    return DECODER().decode(this.decodeBytes(ids));
+  }
+
+  decodeBytes(ids) {
+    for (const id of ids instanceof Uint32Array ? [] : ids) {
+      if (!(Number.isInteger(id) && id >= 0 && id < 2 ** 32)) {
+        throw new TypeError(`ids: expected whole numbers from 0, not ${String(id)}`);
+      }
+    }
+    const bytes = ids.length * 4;
+    const at = this.#engine.instance.input(bytes);
+    new Uint32Array(this.#engine.memory, at, ids.length).set(ids);
+    return this.#engine.answer(this.#engine.instance.decode(bytes));
+  }
+
+  token(id) {
+    return this.#engine.answer(this.#engine.instance.token(id));
+  }
+
+  tokenId(token) {
+    return this.#engine.numbers(this.#engine.instance.token_id(this.#engine.write(token)))[0];
+  }
+
+  merges(piece) {
+    const bytes = typeof piece === "string" ? new TextEncoder().encode(piece) : piece;
+    const found = JSON.parse(this.#engine.text(this.#engine.instance.merges(this.#engine.write(bytes))));
+    const symbols = ({ ids, starts }) => ids.map((id, at) => ({ id, token: bytes.subarray(starts[at], starts[at + 1]) }));
+    const steps = found.steps.map(({ candidates, chosen, ...step }) => {
+      const pairs = candidates.map(([place, rank, id]) => ({ place, rank, id }));
+      return { symbols: symbols(step), candidates: pairs, chosen: pairs.find(({ place }) => place === chosen) };
+    });
+    return { whole: found.whole, steps, symbols: symbols(found) };
+  }
+
+  save() {
+    return (this.#file ??= this.#engine.answer(this.#engine.instance.save()));
+  }
+}
+
+/** An instance of the module, with one tokenizer. */
+class Engine {
+  constructor(module, report = () => true) {
+    const imports = {
+      report: (at, count) => Number(report(new Float64Array(this.memory, at, count).slice()) !== false),
+      fail: (at, size) => {
+        throw new Error(DECODER().decode(new Uint8Array(this.memory, at, size)));
+      },
+    };
+    this.exports = new WebAssembly.Instance(module, { toksmith: imports }).exports;
+    const calls = Object.entries(this.exports).filter(([, work]) => typeof work === "function");
+    this.instance = Object.fromEntries(calls.map(([name, work]) => [name, (...values) => this.call(work, values)]));
+  }
+
+  /** The memory now; a call can replace it. */
+  get memory() {
+    return this.exports.memory.buffer;
+  }
+
+  /** The result of a function. After a failure that it did not expect, the engine refuses every call. */
+  call(work, values) {
+    if (this.problem !== undefined) {
+      throw new Error(`this tokenizer stopped earlier; load it again (${this.problem.message})`, { cause: this.problem });
+    }
+    try {
+      return work(...values);
+    } catch (problem) {
+      this.problem = problem;
+      throw new Error(`the engine stopped, and this tokenizer with it; load it again (${problem.message})`, { cause: problem });
+    }
+  }
+
+  /** Writes a text or bytes as the argument; returns its length in bytes. */
+  write(text) {
+    if (text instanceof Uint8Array) {
+      const at = this.instance.input(text.length);
+      new Uint8Array(this.memory, at, text.length).set(text);
+      return text.length;
+    }
+    if (typeof text !== "string") throw new TypeError(`text: expected a string, not ${typeof text}`);
+    const encoder = new TextEncoder();
+    const at = this.instance.input(text.length);
+    const { read, written } = encoder.encodeInto(text, new Uint8Array(this.memory, at, text.length));
+    if (read === text.length) return written;
+    const rest = encoder.encode(text.slice(read));
+    const start = this.instance.input(written + rest.length) + written;
+    new Uint8Array(this.memory, start, rest.length).set(rest);
+    return written + rest.length;
+  }
+
+  /** Writes bytes and the JSON of options; returns both lengths. */
+  pass(bytes, options) {
+    const json = new TextEncoder().encode(JSON.stringify(options));
+    const at = this.instance.input(bytes.length + json.length);
+    const room = new Uint8Array(this.memory, at, bytes.length + json.length);
+    room.set(bytes);
+    room.set(json, bytes.length);
+    return [bytes.length, json.length];
+  }
+
+  /** A copy of the answer's bytes; throws if the call failed. */
+  answer(isAnswer) {
+    const answer = new Uint8Array(this.memory, this.instance.answer_at(), this.instance.answer_size());
+    if (isAnswer) return answer.slice();
+    const [name, ...message] = DECODER().decode(answer).split("\n");
+    throw new ToksmithError(name, message.join("\n"));
+  }
+
+  numbers(isAnswer) {
+    return new Uint32Array(this.answer(isAnswer).buffer);
+  }
+
+  text(isAnswer) {
+    return DECODER().decode(this.answer(isAnswer));
+  }
+}
+
+function choice(special = "raise") {
+  const place = SPECIAL.indexOf(special);
+  if (place < 0) throw new ToksmithError("InvalidOption", `special=${String(special)} is not possible; expected ${SPECIAL.join(", ")}`);
+  return place;
+}
+
+/** The texts as one array of UTF-8, and the end of each. */
+function joined(texts) {
+  const list = typeof texts === "string" ? [texts] : [...texts];
+  if (!list.every((text) => typeof text === "string")) throw new TypeError("texts: expected a string or several");
+  const parts = list.map((text) => new TextEncoder().encode(text));
+  const blob = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let end = 0;
+  const ends = parts.map((part) => (blob.set(part, end), (end += part.length)));
+  return [blob, ends];
+}
+
+/** The bytes of a source. */
+async function read(source) {
+  if (source instanceof Uint8Array) return source;
+  if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
+  let response = source;
+  if (!(source instanceof Response)) {
+    const base = globalThis.location?.href ?? (NODE ? `file://${process.cwd()}/` : undefined);
+    const url = new URL(source, base);
+    if (NODE && url.protocol === "file:") {
+      const { readFile } = await import("node:fs/promises");
+      return new Uint8Array(await readFile(url));
+    }
+    response = await fetch(url);
+  }
+  if (!response.ok) throw new Error(`${response.url}: the server answers ${response.status} ${response.statusText}`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** A worker that trains. */
+async function start() {
+  const url = new URL("worker.js", import.meta.url);
+  if (!NODE) return new Worker(url, { type: "module" });
+  const { Worker: Thread } = await import("node:worker_threads");
+  const thread = new Thread(url);
+  const worker = { postMessage: (message) => thread.postMessage(message), terminate: () => thread.terminate() };
+  thread.on("message", (data) => worker.onmessage({ data }));
+  thread.on("error", (problem) => worker.onerror(problem));
+  return worker;
+}

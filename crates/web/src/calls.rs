@@ -1,0 +1,257 @@
+//! The calls of one instance: arguments from the buffer, one call of the core, and the answer.
+
+use std::ops::ControlFlow;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use toksmith_core::split::Text;
+use toksmith_core::split::spans::{Count, PlacedIds, Spans};
+use toksmith_core::threads::parallel::Stop;
+use toksmith_core::tokenizer::native::PlainModel;
+use toksmith_core::tokenizer::regexes_of;
+use toksmith_core::tokenizer::trained::Training;
+use toksmith_core::train::Trained;
+use toksmith_core::vocab::Tables;
+use toksmith_core::{Error, Result, Special, Tokenizer};
+
+use crate::merges;
+
+/// The first word of a native file.
+const NATIVE: &[u8] = b"toksmith ";
+
+/// The state of an instance.
+#[derive(Debug, Default)]
+pub struct Instance {
+    /// The arguments, aligned for ids.
+    input: Vec<u32>,
+    /// The answer of the last call.
+    pub answer: Answer,
+    tokenizer: Option<Tokenizer>,
+    /// The pattern and the special tokens of a `.tiktoken` file.
+    ranks: Option<RanksOptions>,
+}
+
+/// What a call returns.
+#[derive(Debug)]
+pub enum Answer {
+    /// Bytes, such as UTF-8.
+    Bytes(Vec<u8>),
+    /// Ids and other numbers.
+    Numbers(Vec<u32>),
+}
+
+/// The facts that a `.tiktoken` file leaves out.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RanksOptions {
+    pattern: Option<String>,
+    special_tokens: Vec<(String, u32)>,
+}
+
+/// The options of a training.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrainingOptions {
+    /// The end of each text.
+    ends: Vec<usize>,
+    vocab_size: usize,
+    pattern: String,
+    special_tokens: Vec<String>,
+    min_count: u64,
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        Self::Numbers(Vec::new())
+    }
+}
+
+impl Answer {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Numbers(numbers) => bytemuck::cast_slice(numbers),
+        }
+    }
+}
+
+impl Instance {
+    /// The address of a buffer for the arguments.
+    pub fn lend(&mut self, bytes: usize) -> *const u32 {
+        self.input.resize(bytes.div_ceil(size_of::<u32>()), 0);
+        self.input.as_ptr()
+    }
+
+    fn bytes(&self, end: usize) -> &[u8] {
+        let bytes: &[u8] = bytemuck::cast_slice(&self.input);
+        &bytes[..end.min(bytes.len())]
+    }
+
+    fn text(&self, bytes: usize) -> Result<&str> {
+        text(self.bytes(bytes))
+    }
+
+    fn options<T: DeserializeOwned>(&self, start: usize, size: usize) -> Result<T> {
+        let options = &self.bytes(start + size)[start..];
+        serde_json::from_slice(options).map_err(|error| refuse("options", &error.to_string(), "the named options"))
+    }
+
+    fn tokenizer(&self) -> Result<&Tokenizer> {
+        self.tokenizer.as_ref().ok_or_else(|| Error::model("no tokenizer is loaded", None))
+    }
+
+    /// Loads a native or a `.tiktoken` file.
+    pub fn load(&mut self, file: usize, options: usize) -> Result<Answer> {
+        let data = self.bytes(file);
+        let ranks: RanksOptions = self.options(file, options)?;
+        let (tokenizer, ranks) = if data.starts_with(NATIVE) {
+            if ranks.pattern.is_some() || !ranks.special_tokens.is_empty() {
+                let allowed = "no pattern and no special tokens: a native file has them";
+                return Err(refuse("options", "a pattern or special tokens", allowed));
+            }
+            (Tokenizer::from_bytes(data)?, None)
+        } else {
+            let Some(pattern) = &ranks.pattern else { return Err(unreadable(data)) };
+            let special: Vec<_> = ranks.special_tokens.iter().map(|(content, id)| (&**content, *id)).collect();
+            (Tokenizer::from_tiktoken(data, pattern, &special)?, Some(ranks))
+        };
+        let added = tokenizer.encoder().added().tokens();
+        let added: Vec<_> = added.iter().map(|token| json!([token.content, token.id, token.special])).collect();
+        let facts = json!({"vocabSize": tokenizer.vocab_size(), "added": added}).to_string();
+        (self.tokenizer, self.ranks) = (Some(tokenizer), ranks);
+        Ok(Answer::Bytes(facts.into()))
+    }
+
+    /// Trains; the tokenizer that is loaded stays.
+    pub fn train(
+        &self,
+        texts: usize,
+        options: usize,
+        report: &mut dyn FnMut(&Trained) -> ControlFlow<()>,
+    ) -> Result<Answer> {
+        let options: TrainingOptions = self.options(texts, options)?;
+        let (mut start, mut documents) = (0, Vec::new());
+        for end in options.ends {
+            documents.push(Text::Str(text(&self.bytes(end)[start..])?));
+            start = end;
+        }
+        let special: Vec<_> = options.special_tokens.iter().map(|content| &**content).collect();
+        let training = Training {
+            texts: &documents,
+            vocab_size: options.vocab_size,
+            pattern: &options.pattern,
+            special_tokens: &special,
+            min_count: options.min_count,
+        };
+        training.run(report).map(Answer::Bytes)
+    }
+
+    /// The native file of what a `.tiktoken` file holds.
+    pub fn save(&self) -> Result<Answer> {
+        let Some(RanksOptions { pattern: Some(pattern), special_tokens }) = &self.ranks else {
+            return Err(Error::model("the tokenizer has its file already", None));
+        };
+        let vocab = self.tokenizer()?.encoder().vocab();
+        let (mut blob, mut ends, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+        for (token, id) in vocab.tokens() {
+            blob.extend_from_slice(token);
+            ends.push(blob.len() as u32);
+            ids.push(id);
+        }
+        let special: Vec<_> = special_tokens.iter().map(|(content, id)| (&**content, *id)).collect();
+        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: vocab.merges() };
+        let regexes = regexes_of(pattern)?;
+        let model =
+            PlainModel { tables, by_bytes: true, regexes: &regexes, special_tokens: &special, training: None };
+        model.write().map(Answer::Bytes)
+    }
+
+    /// The ids of a text.
+    pub fn encode(&self, text: usize, special: u32) -> Result<Answer> {
+        self.tokenizer()?.encode_with(self.text(text)?, choice(special)).map(Answer::Numbers)
+    }
+
+    /// The number of ids of a text.
+    pub fn count(&self, text: usize, special: u32) -> Result<Answer> {
+        let count = self.tokenizer()?.count_with(self.text(text)?, choice(special))?;
+        Ok(Answer::Numbers(vec![count as u32]))
+    }
+
+    /// The ids of a text, their starts and their ends.
+    pub fn encode_with_offsets(&self, text: usize, special: u32) -> Result<Answer> {
+        let (text, encoder) = (self.text(text)?, self.tokenizer()?.encoder());
+        let (mut numbers, mut spans) = (Vec::new(), Spans::new(Count::Characters));
+        let placed = PlacedIds { ids: &mut numbers, spans: &mut spans };
+        let (allow, stop) = (choice(special).allow(), Stop::default());
+        encoder.with_session(|session| encoder.encode_with_offsets(text.into(), &allow, &stop, session, placed))?;
+        let places = spans.starts.iter().chain(&spans.ends);
+        if text.is_ascii() {
+            numbers.extend(places.map(|&place| place as u32));
+            return Ok(Answer::Numbers(numbers));
+        }
+        let mut units = vec![0];
+        units.extend(text.chars().scan(0, |at, char| {
+            *at += char.len_utf16() as u32;
+            Some(*at)
+        }));
+        numbers.extend(places.map(|&place| units[place]));
+        Ok(Answer::Numbers(numbers))
+    }
+
+    /// The bytes of ids.
+    pub fn decode(&self, ids: usize) -> Result<Answer> {
+        self.tokenizer()?.decode_bytes(&self.input[..ids / size_of::<u32>()]).map(Answer::Bytes)
+    }
+
+    /// The bytes of one token.
+    pub fn token(&self, id: u32) -> Result<Answer> {
+        let tokenizer = self.tokenizer()?;
+        let vocab_size = tokenizer.vocab_size();
+        let token = tokenizer.token(id).ok_or(Error::UnknownId { id: id.into(), position: 0, vocab_size })?;
+        Ok(Answer::Bytes(token.to_vec()))
+    }
+
+    /// The ids of a token: one, or none.
+    pub fn token_id(&self, token: usize) -> Result<Answer> {
+        let (token, encoder) = (self.bytes(token), self.tokenizer()?.encoder());
+        let added = encoder.added().tokens().iter().find(|added| added.content.as_bytes() == token);
+        let id = added.map(|added| added.id).or_else(|| encoder.vocab().id(token));
+        Ok(Answer::Numbers(id.into_iter().collect()))
+    }
+
+    /// The merges of a piece.
+    pub fn merges(&self, piece: usize) -> Result<Answer> {
+        let json = merges::merges_of(self.tokenizer()?.encoder(), self.bytes(piece))?;
+        Ok(Answer::Bytes(json.to_string().into()))
+    }
+}
+
+fn choice(special: u32) -> Special {
+    match special {
+        1 => Special::Allow,
+        2 => Special::Text,
+        _ => Special::Raise,
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|error| refuse("text", &error.to_string(), "UTF-8"))
+}
+
+fn refuse(argument: &'static str, value: &str, allowed: &str) -> Error {
+    Error::Option { argument, value: value.to_owned(), allowed: allowed.to_owned() }
+}
+
+/// The error of a file of another format.
+fn unreadable(data: &[u8]) -> Error {
+    let is_ranks = data.first().is_some_and(u8::is_ascii_alphanumeric);
+    let problem = if is_ranks {
+        "a .tiktoken file has no pattern; pass one, such as {pattern: \"cl100k\"}"
+    } else {
+        "expected a .toksmith or a .tiktoken file; make one of another file with: \
+         python -c \"import toksmith; toksmith.load('tokenizer.json').save('it.toksmith')\""
+    };
+    Error::Format { place: None, problem: problem.to_owned() }
+}
