@@ -1,4 +1,5 @@
-"""The WebAssembly module of `make web` gives the ids, ranges, texts and trained files of the native engine, in node.
+"""The WebAssembly module of `make web` gives the ids, ranges, texts and trained files of the native engine, in node and in
+Chromium.
 
 `TOKSMITH_EXHAUSTIVE=1` runs more than a million cases.
 """
@@ -11,7 +12,9 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
 from pathlib import Path
 from random import Random
@@ -23,6 +26,8 @@ from conftest import DATA, ROOT
 from drawn_texts import Drawing
 from hard_texts import HARD_TEXTS
 from hypothesis import HealthCheck, given, settings
+from processors import LIMIT_S
+from systems import lacking
 
 import toksmith
 from toksmith import Model, Tokenizer
@@ -30,6 +35,7 @@ from toksmith.errors import ToksmithError
 
 MODULE = ROOT / "dist" / "web"
 NODE = shutil.which("node")
+CHROMIUM = shutil.which("chromium")
 EVERYTHING = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 TEXTS = 100 if EVERYTHING else 20  # of each drawn model
 SPECIAL_TOKENS = ["<|endoftext|>", "<|im_start|>", "<s>"]
@@ -170,7 +176,7 @@ def test_training_gives_the_native_file(real: list[str], tmp_path: Path) -> None
             random = Random(seed)
             pattern = random.choice([*toksmith.patterns(), r"\w+|\W"])
             corpus = [joined(text) for text in Drawing(seed, real).texts(random.choice([1, 30, 400]))]
-            corpus += random.choice([[], list(HARD_TEXTS.values())[:5]]) + ["a"]
+            corpus += [*random.choice([[], list(HARD_TEXTS.values())[:5]]), "a"]
             special = random.sample(SPECIAL_TOKENS, random.randrange(4))
             size, least = random.choice([259, 300, 1000, 4096]), random.choice([1, 1, 2, 3])
             tok = toksmith.train(corpus, size, pattern=pattern, special_tokens=special, min_count=least, progress=False)
@@ -179,3 +185,77 @@ def test_training_gives_the_native_file(real: list[str], tmp_path: Path) -> None
             yield {"train": corpus, "options": options, "file": str(path)}
 
     assert run(lines()) == trainings
+
+
+def test_the_interface(tmp_path: Path) -> None:
+    ranks = ROOT / "crates" / "core" / "examples" / "small.tiktoken"
+    tok = toksmith.load(ranks, pattern="gpt2", special_tokens={"<|end|>": 299})
+    tok.save(native := tmp_path / "small.toksmith")
+    pieces = []
+    for piece in ("the", "thethe", "\u00fcber", "a", "", "ranran"):
+        found = toksmith.explain.merges(tok, piece)
+        steps = [
+            {
+                "symbols": plain(step.symbols),
+                "candidates": [[pair.place, pair.rank, pair.id] for pair in step.candidates],
+                "chosen": step.chosen.place,
+            }
+            for step in found.steps
+        ]
+        pieces.append({"piece": piece, "whole": found.whole_id, "steps": steps, "symbols": plain(found.merged)})
+    merges = tmp_path / "merges.json"
+    merges.write_text(json.dumps(pieces), "utf-8")
+    command = [NODE, Path(__file__).with_name("interface.mjs"), MODULE, ranks, native, merges]
+    subprocess.run([*map(str, command)], check=True)
+
+
+def plain(symbols: Iterable[Any]) -> list[Any]:
+    return [[symbol.id, list(symbol.token)] for symbol in symbols]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="lacks Chromium; `make test-browser` installs Debian's")
+def test_a_page_gives_the_native_ids(real: list[str], tmp_path: Path) -> None:
+    corpus = [*HARD_TEXTS.values(), *Drawing(1, real).texts(300)]
+    tok = toksmith.train(corpus, 1200, special_tokens=SPECIAL_TOKENS, progress=False)
+    texts = [*corpus, *real, *Drawing(2, real).texts(20_000 if EVERYTHING else 200)]
+    clean = [joined(text) for text in corpus if text]
+    toksmith.train(clean, 600, progress=False).save(trained := tmp_path / "trained.toksmith")
+    training = {"train": clean, "options": {"vocabSize": 600}, "file": str(trained)}
+    lines = [saved(tok, tmp_path / "page.toksmith"), *cases(tok, iter(texts), Random(3)), training]
+    page = [json.dumps(line) for line in lines]
+    found = in_page("\n".join(page), tmp_path)
+    assert found["different"] == 0, found
+    assert found["cases"] > len(texts)
+
+
+def in_page(lines: str, folder: Path) -> Any:
+    """What `page.html` posts after it ran these lines in a headless Chromium."""
+    found: list[Any] = []
+    done = threading.Event()
+
+    class Handler(SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            root = {"module": MODULE, "tests": Path(__file__).parent}.get(path.split("/")[1])
+            return path if root is None else str(root / path.split("/", 2)[2])
+
+        def do_POST(self) -> None:
+            found.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+            done.set()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    (folder / "lines.json").write_text(lines, "utf-8")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/tests/page.html#{folder}/lines.json"
+        flags = ["--headless=new", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+        flags += ["--no-sandbox"] if lacking("permissions") else []  # Chromium cannot build one as root
+        with subprocess.Popen([str(CHROMIUM), *flags, url], stderr=subprocess.DEVNULL) as page:
+            done.wait(LIMIT_S)
+            page.terminate()
+        server.shutdown()
+    assert found, "the page posted nothing"
+    return found[0]

@@ -1,0 +1,115 @@
+// node interface.mjs FOLDER RANKS NATIVE MERGES: what the module's names promise besides ids.
+//
+// RANKS is a .tiktoken file of the pattern gpt2, NATIVE the file that the Python package makes of it, and MERGES has pieces
+// with the merges that `toksmith.explain.merges` gives.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+
+const [folder, ranks, native, pieces] = process.argv.slice(2).map((path) => pathToFileURL(path));
+const { load, init, train, trainHere, ToksmithError } = await import(`${folder}/toksmith.js`);
+const TEXT = "the cat sat on the mat, ".repeat(500);
+const refused = (name, words) => (error) => {
+  assert.equal(error.name, name, error.message);
+  assert.match(error.message, words);
+  return true;
+};
+
+// Every kind of source gives the same tokenizer, and the file that it saves is that of the Python package.
+const bytes = await readFile(native);
+const options = { pattern: "gpt2", specialTokens: { "<|end|>": 299 } };
+const tok = await load(ranks, options);
+assert.deepEqual(Buffer.from(tok.save()), bytes);
+for (const source of [native.href, native.pathname, bytes, new Uint8Array(bytes).buffer, new Blob([bytes]), new Response(bytes)]) {
+  const same = await load(source);
+  assert.deepEqual(same.encode(TEXT), tok.encode(TEXT));
+  assert.deepEqual(Buffer.from(same.save()), bytes);
+}
+assert.equal(tok.vocabSize, 300);
+assert.deepEqual(tok.specialTokens, { "<|end|>": 299 });
+
+// Special tokens are refused unless the call allows them.
+assert.throws(() => tok.encode("a<|end|>"), refused("SpecialTokenInText", /<\|end\|> at byte 1/));
+assert.throws(() => tok.count("a<|end|>"), ToksmithError);
+assert.deepEqual([...tok.encode("a<|end|>", { special: "allow" })], [97, 299]);
+assert.equal(tok.count("a<|end|>", { special: "text" }), tok.encode("a<|end|>", { special: "text" }).length);
+assert.throws(() => tok.encode("a", { special: "none" }), refused("InvalidOption", /raise, allow, text/));
+
+// Tokens, and bytes that are no text.
+assert.deepEqual([...tok.token(299)], [...new TextEncoder().encode("<|end|>")]);
+assert.equal(tok.tokenId("<|end|>"), 299);
+assert.equal(tok.tokenId(new Uint8Array([0xff])), 255);
+assert.equal(tok.tokenId("no such token"), undefined);
+assert.throws(() => tok.token(300), refused("UnknownId", /300/));
+assert.throws(() => tok.decode([97, 300]), refused("UnknownId", /position 1/));
+assert.throws(() => tok.decode([-1]), TypeError);
+assert.throws(() => tok.encode(7), TypeError);
+assert.deepEqual([...tok.decodeBytes([0xff, 97])], [0xff, 97]);
+assert.equal(tok.decode([0xff, 97]), "\ufffda");
+assert.equal(tok.decode(tok.encode("\ufeffa")), "\ufeffa");
+assert.deepEqual(tok.encode("\ud83d"), tok.encode("\ufffd"));
+
+// The merges of a piece are those of the Python package.
+for (const { piece, whole, steps, symbols } of JSON.parse(await readFile(pieces))) {
+  const found = tok.merges(piece);
+  const plain = (all) => all.map(({ id, token }) => [id, [...token]]);
+  assert.equal(found.whole, whole);
+  assert.deepEqual(plain(found.symbols), symbols);
+  const stepsFound = found.steps.map(({ candidates, chosen, ...step }) => ({
+    symbols: plain(step.symbols),
+    candidates: candidates.map(({ place, rank, id }) => [place, rank, id]),
+    chosen: chosen.place,
+  }));
+  assert.deepEqual(stepsFound, steps);
+}
+assert.throws(() => tok.merges("a".repeat(513)), refused("InvalidOption", /513 symbols/));
+
+// Files that are no tokenizer, and options that do not fit.
+await assert.rejects(load(ranks), refused("FormatError", /cl100k/));
+await assert.rejects(load(new TextEncoder().encode("{}")), refused("FormatError", /toksmith\.load/));
+await assert.rejects(load(bytes.subarray(0, 500)), refused("FormatError", /ends/));
+await assert.rejects(load(native, { pattern: "gpt2" }), refused("InvalidOption", /native file has them/));
+await assert.rejects(load(ranks, { pattern: "gtp2" }), refused("InvalidOption", /gpt2/));
+await assert.rejects(load(ranks, { pattern: "(" }), ToksmithError);
+await assert.rejects(load("missing.toksmith"), /ENOENT/);
+await assert.rejects(load(new Response("", { status: 404 })), /404/);
+
+// Training in a worker gives the file of training here, and each merge once.
+const seen = [];
+const settings = { vocabSize: 280, specialTokens: ["<|end|>"], onProgress: ({ merges }) => seen.push(...merges) };
+const trained = await train([TEXT, "the dog"], settings);
+const rows = seen.splice(0);
+assert.deepEqual(trained.save(), (await trainHere([TEXT, "the dog"], settings)).save());
+assert.deepEqual(seen, rows);
+assert.ok(rows.length > 0 && rows.length % 4 === 0);
+assert.equal(trained.decode([rows[2]]), trained.decode([rows[0]]) + trained.decode([rows[1]]));
+const few = await trainHere(TEXT, { vocabSize: 280, onProgress: ({ done }) => done < 3 });
+assert.equal(few.vocabSize, 259);
+await assert.rejects(train(TEXT, { vocabSize: 100 }), refused("InvalidOption", /vocab_size=100.*256/));
+await assert.rejects(train("", { vocabSize: 300 }), refused("CorpusError", /empty/));
+await assert.rejects(train([7], { vocabSize: 300 }), TypeError);
+const stop = new AbortController();
+const stopped = train(TEXT, { vocabSize: 280, signal: stop.signal });
+stop.abort();
+await assert.rejects(stopped, { name: "AbortError" });
+
+// After a failure inside the engine, each call says so; other tokenizers work on.
+const lost = await load(native);
+assert.throws(() => lost.decodeBytes(new Uint32Array(2 ** 29)), /engine stopped.*load it again/s);
+assert.throws(() => lost.encode("a"), /stopped earlier; load it again/);
+assert.deepEqual([...tok.encode("a")], [97]);
+await assert.rejects(trainHere(TEXT, { vocabSize: 280, onProgress: () => { throw new Error("from the page"); } }), /from the page/);
+
+// A worker loads the module too.
+const script = `import("${folder}/toksmith.js").then(async ({ load }) => {
+  const { parentPort } = await import("node:worker_threads");
+  parentPort.postMessage([...(await load("${native}")).encode("the cat")]);
+});`;
+const ids = await new Promise((resolve, reject) => new Worker(script, { eval: true }).on("message", resolve).on("error", reject));
+assert.deepEqual(ids, [...tok.encode("the cat")]);
+
+// The twin without vector instructions gives the same ids.
+await init(new URL(`${folder}/toksmith-plain.wasm`));
+assert.deepEqual((await load(native)).encode(TEXT), tok.encode(TEXT));
