@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use toksmith_core::split::Text;
 use toksmith_core::split::spans::{Count, PlacedIds, Spans};
+use toksmith_core::text::utf8::text_of;
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::tokenizer::native::PlainModel;
 use toksmith_core::tokenizer::regexes_of;
@@ -163,8 +164,7 @@ impl Instance {
         let special: Vec<_> = special_tokens.iter().map(|(content, id)| (&**content, *id)).collect();
         let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: vocab.merges() };
         let regexes = regexes_of(pattern)?;
-        let model =
-            PlainModel { tables, by_bytes: true, regexes: &regexes, special_tokens: &special, training: None };
+        let model = PlainModel { tables, by_bytes: true, regexes: &regexes, special_tokens: &special, training: None };
         model.write().map(Answer::Bytes)
     }
 
@@ -237,7 +237,7 @@ fn choice(special: u32) -> Special {
 }
 
 fn text(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|error| refuse("text", &error.to_string(), "UTF-8"))
+    text_of(bytes).map_err(|error| refuse("text", &error.to_string(), "UTF-8"))
 }
 
 fn refuse(argument: &'static str, value: &str, allowed: &str) -> Error {

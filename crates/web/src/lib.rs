@@ -91,7 +91,9 @@ mod exports {
                 told = new.end;
                 let rows = trained.merges[new.clone()].iter().zip(&trained.counts[new]);
                 let rows: Vec<f64> = rows
-                    .flat_map(|(&(left, right, id), &count)| [left, right, id].map(f64::from).into_iter().chain([count as f64]))
+                    .flat_map(|(&(left, right, id), &count)| {
+                        [left, right, id].map(f64::from).into_iter().chain([count as f64])
+                    })
                     .collect();
                 if host::report(&rows) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             })

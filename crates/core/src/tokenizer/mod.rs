@@ -5,9 +5,9 @@
 //! Left out: many texts, threads, offsets and sampling, which [`crate::encode`] has for the Python package.
 
 pub mod native;
-pub mod trained;
 #[cfg(test)]
 mod tests;
+pub mod trained;
 
 use std::path::Path;
 use std::sync::Arc;

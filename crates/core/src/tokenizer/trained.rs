@@ -75,7 +75,8 @@ impl Training<'_> {
             "stopped_because": self.reason(trained.stopped),
             "symbols": trained.symbols,
         });
-        let rows: Vec<u64> = trained.counts.iter().zip(&trained.left).flat_map(|(&count, &left)| [count, left]).collect();
+        let rows: Vec<u64> =
+            trained.counts.iter().zip(&trained.left).flat_map(|(&count, &left)| [count, left]).collect();
         let (blob, ends) = tokens_of(&trained);
         let ids: Vec<u32> = (0..ends.len() as u32).collect();
         let merges: Vec<[u32; 3]> = trained.merges.iter().map(|&(left, right, id)| [left, right, id]).collect();

@@ -108,6 +108,7 @@ def real() -> list[str]:
     return texts
 
 
+@pytest.mark.proof
 def test_every_pattern_gives_the_native_ids(real: list[str], tmp_path: Path) -> None:
     drawn = 130_000 if EVERYTHING else 200
 
@@ -123,6 +124,7 @@ def test_every_pattern_gives_the_native_ids(real: list[str], tmp_path: Path) -> 
     assert run(lines()) > len(toksmith.patterns()) * drawn
 
 
+@pytest.mark.proof
 def test_drawn_models_give_the_native_ids(tmp_path: Path) -> None:
     drawn: list[Model] = []
 
@@ -151,6 +153,7 @@ def test_drawn_models_give_the_native_ids(tmp_path: Path) -> None:
     assert run(lines()) >= TEXTS * len(drawn)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_vocabularies_give_the_native_ids(name: str, real: list[str]) -> None:
     path = DATA / "vocab" / f"{name}.tiktoken"
@@ -168,6 +171,7 @@ def test_published_vocabularies_give_the_native_ids(name: str, real: list[str]) 
     assert run(lines()) > 100
 
 
+@pytest.mark.proof
 def test_training_gives_the_native_file(real: list[str], tmp_path: Path) -> None:
     trainings = 400 if EVERYTHING else 8
 
@@ -213,6 +217,7 @@ def plain(symbols: Iterable[Any]) -> list[Any]:
     return [[symbol.id, list(symbol.token)] for symbol in symbols]
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(CHROMIUM is None, reason="lacks Chromium; `make test-browser` installs Debian's")
 def test_a_page_gives_the_native_ids(real: list[str], tmp_path: Path) -> None:
     corpus = [*HARD_TEXTS.values(), *Drawing(1, real).texts(300)]
