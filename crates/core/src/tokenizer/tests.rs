@@ -1,4 +1,8 @@
+use std::ops::ControlFlow;
+
+use super::trained::Training;
 use super::*;
+use crate::split::Text;
 
 const NATIVE: &[u8] = include_bytes!("../../examples/small.toksmith");
 const TIKTOKEN: &[u8] = include_bytes!("../../examples/small.tiktoken");
@@ -165,4 +169,44 @@ fn threads_share_a_tokenizer() {
             scope.spawn(|| assert_eq!(tokenizer.encode("the cat sat").unwrap(), IDS[1].1));
         }
     });
+}
+
+/// A training on one text, ended by `report` if it breaks.
+fn trained(text: &str, vocab_size: usize, special_tokens: &[&str], flow: ControlFlow<()>) -> Result<Vec<u8>> {
+    let texts = &[Text::Str(text)];
+    Training { texts, vocab_size, pattern: "o200k", special_tokens, min_count: 1 }.run(&mut |_| flow)
+}
+
+#[test]
+fn a_training_gives_the_file_of_the_python_package() {
+    // toksmith.train("low lower lowest low", 262, special_tokens=["<|end|>"]).save("it.toksmith")
+    const DIGEST: &[u8] = b"sha256 98c99a29ddcd19237d8f06b351dbb628f7b82433665920bdfccca27dcfa6cd6a\n";
+    let file = trained("low lower lowest low", 262, &["<|end|>"], ControlFlow::Continue(())).unwrap();
+    assert!(file.ends_with(DIGEST), "{}", String::from_utf8_lossy(&file));
+    let tokenizer = Tokenizer::from_bytes(&file).unwrap();
+    assert_eq!(tokenizer.encode(" low").unwrap(), [258]);
+    assert_eq!(tokenizer.encode_with("<|end|>", Special::Allow).unwrap(), [261]);
+}
+
+#[test]
+fn a_training_that_is_stopped_gives_the_merges_so_far() {
+    let file = trained("low lower", 262, &[], ControlFlow::Break(())).unwrap();
+    assert_eq!(Tokenizer::from_bytes(&file).unwrap().vocab_size(), 256);
+    assert!(String::from_utf8(file).unwrap().contains("it was interrupted"));
+}
+
+#[test]
+fn a_training_refuses_what_it_cannot_do() {
+    for (vocab_size, special_tokens, argument) in [
+        (256, &["a"][..], "vocab_size"),
+        (1 << 24, &[], "vocab_size"),
+        (300, &["a", "a"], "special_tokens"),
+        (300, &[""], "special_tokens"),
+    ] {
+        match trained("low", vocab_size, special_tokens, ControlFlow::Continue(())) {
+            Err(Error::Option { argument: found, .. }) => assert_eq!(found, argument),
+            other => panic!("{argument}: {other:?}"),
+        }
+    }
+    assert!(matches!(trained("", 300, &[], ControlFlow::Continue(())), Err(Error::Corpus { .. })));
 }
