@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/web.sh FOLDER
-# Builds the WebAssembly module with and without vector instructions, and writes the ES module around it into FOLDER.
+# Builds two WebAssembly modules and writes them, with the ES module around them, into FOLDER: a small one with vector
+# instructions and without a regex engine, which pages load, and a full one for other patterns and for old browsers.
 # Uses Rust's target wasm32-unknown-unknown if it is installed, else compiles the standard library with Debian's toolchain.
 set -euo pipefail
 
@@ -21,13 +22,17 @@ fi
 command -v wasm-opt >/dev/null || { echo "toksmith: make web needs wasm-opt; install binaryen" >&2; exit 1; }
 
 mkdir -p "$folder"
-for name in toksmith toksmith-plain; do
-    [ $name = toksmith ] && features=+simd128 || features=-simd128
-    RUSTFLAGS="-Ctarget-feature=$features" CARGO_TARGET_DIR="target/web/$name" "${cargo[@]}"
+make_module() {
+    local name=$1
+    shift
+    CARGO_TARGET_DIR=target/web/$name "${cargo[@]}" "$@"
+    # The compiler already chose which features the module needs.
     wasm-opt -O3 --all-features --strip-debug --strip-producers -o "$folder/$name.wasm" \
         "target/web/$name/$target/web/toksmith_web.wasm"
     echo "$name.wasm: $(wc -c <"$folder/$name.wasm") bytes, $(gzip -9 <"$folder/$name.wasm" | wc -c) with gzip"
-done
+}
+RUSTFLAGS=-Ctarget-feature=+simd128 make_module toksmith --no-default-features
+make_module toksmith-full
 cp crates/web/js/*.js crates/web/js/*.ts crates/web/js/README.md LICENSE NOTICES.txt "$folder"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 sed "s/@VERSION@/$version/" crates/web/js/package.json >"$folder/package.json"

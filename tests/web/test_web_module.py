@@ -34,11 +34,12 @@ from toksmith import Model, Tokenizer
 from toksmith.errors import ToksmithError
 
 MODULE = ROOT / "dist" / "web"
+MODULES = ("toksmith.wasm", "toksmith-full.wasm")
 NODE = shutil.which("node")
 CHROMIUM = shutil.which("chromium")
 EVERYTHING = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 TEXTS = 100 if EVERYTHING else 20  # of each drawn model
-SPECIAL_TOKENS = ["<|endoftext|>", "<|im_start|>", "<s>", "<\u200b\U000e0001\\ \">"]
+SPECIAL_TOKENS = ["<|endoftext|>", "<|im_start|>", "<s>", '<\u200b\U000e0001\\ ">']
 PUBLISHED = {"cl100k_base": "cl100k", "o200k_base": "o200k", "r50k_base": "gpt2", "llama3": "llama3"}
 
 pytestmark = [
@@ -47,9 +48,9 @@ pytestmark = [
 ]
 
 
-def run(lines: Iterator[Any]) -> int:
+def run(lines: Iterator[Any], module: str = MODULES[0]) -> int:
     """Run the cases in node, and return their number; each must be equal."""
-    command = [str(NODE), str(Path(__file__).with_name("run_cases.mjs")), str(MODULE)]
+    command = [str(NODE), str(Path(__file__).with_name("run_cases.mjs")), str(MODULE), module]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
         for line in lines:
@@ -154,8 +155,9 @@ def test_drawn_models_give_the_native_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.parametrize("module", MODULES)
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_vocabularies_give_the_native_ids(name: str, real: list[str]) -> None:
+def test_published_vocabularies_give_the_native_ids(name: str, module: str, real: list[str]) -> None:
     path = DATA / "vocab" / f"{name}.tiktoken"
     if not path.exists():
         pytest.skip(f"lacks {path}")
@@ -168,7 +170,7 @@ def test_published_vocabularies_give_the_native_ids(name: str, real: list[str]) 
         yield from cases(tok, iter([*HARD_TEXTS.values(), *real]), Random(1))
         yield from cases(tok, Drawing(7, real).texts(20_000 if EVERYTHING else 100), Random(2))
 
-    assert run(lines()) > 100
+    assert run(lines(), module) > 100
 
 
 @pytest.mark.proof

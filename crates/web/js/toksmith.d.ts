@@ -97,5 +97,8 @@ export function train(texts: string | Iterable<string>, options: TrainOptions): 
 /** The same on this thread, which it blocks; `onProgress` can return false to end it with the merges so far. */
 export function trainHere(texts: string | Iterable<string>, options: Omit<TrainOptions, "signal">): Promise<Tokenizer>;
 
-/** Compiles the module, which `load` and `train` do at their first call; `source` replaces the file next to this one. */
-export function init(source?: Source): Promise<WebAssembly.Module>;
+/**
+ * Compiles a module, which `load` and `train` do at their first call; `source` replaces the file next to this one.
+ * `toksmith-full.wasm` is for patterns that are regexes without a name, and for browsers without vector instructions.
+ */
+export function init(source?: Source, file?: "toksmith.wasm" | "toksmith-full.wasm"): Promise<WebAssembly.Module>;

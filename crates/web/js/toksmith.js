@@ -8,7 +8,10 @@ const VECTORS = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0
 const DECODER = () => new TextDecoder("utf-8", { ignoreBOM: true });
 const NODE = globalThis.process?.versions?.node !== undefined;
 
-let compiled;
+// The small module has no regex engine, and needs vector instructions; the full one is for the rest.
+const FULL = "toksmith-full.wasm";
+const SMALL = WebAssembly.validate(new Uint8Array(VECTORS)) ? "toksmith.wasm" : FULL;
+const compiled = new Map();
 
 /** An error of the engine; `name` is that of the exception in Python. */
 export class ToksmithError extends Error {
@@ -18,28 +21,43 @@ export class ToksmithError extends Error {
   }
 }
 
-/** Compiles the module, once; `source` replaces the file next to this one. */
-export function init(source) {
-  if (source !== undefined || compiled === undefined) {
-    const file = WebAssembly.validate(new Uint8Array(VECTORS)) ? "toksmith.wasm" : "toksmith-plain.wasm";
-    compiled = read(source ?? new URL(file, import.meta.url)).then((bytes) => WebAssembly.compile(bytes));
-    compiled.catch(() => (compiled = undefined));
+/** Compiles a module, once; `source` replaces the file next to this one. */
+export function init(source, file = SMALL) {
+  if (source !== undefined || !compiled.has(file)) {
+    const module = read(source ?? new URL(file, import.meta.url)).then((bytes) => WebAssembly.compile(bytes));
+    module.catch(() => compiled.delete(file));
+    compiled.set(file, module);
   }
-  return compiled;
+  return compiled.get(file);
+}
+
+/** The result of `use` with the small module, or with the full one if a pattern needs it. */
+async function withModule(use) {
+  try {
+    return await use(await init());
+  } catch (error) {
+    if (error.name !== "NoRegexEngine") throw error;
+    return use(await init(undefined, FULL));
+  }
 }
 
 /** Loads a tokenizer from a URL, a path (in node), bytes, a Blob or a Response. */
 export async function load(source, options = {}) {
-  const [module, file] = await Promise.all([init(), read(source)]);
-  return new Tokenizer(new Engine(module), file, options);
+  const file = await read(source);
+  return withModule((module) => new Tokenizer(new Engine(module), file, options));
 }
 
 /** Trains a tokenizer on texts, in a worker. */
 export async function train(texts, { onProgress, signal, ...options }) {
-  const [module, worker] = [await init(), await start()];
+  const training = listed(texts, options);
+  return load(await withModule((module) => trainInWorker({ module, ...training }, onProgress, signal)));
+}
+
+async function trainInWorker(training, onProgress, signal) {
+  signal?.throwIfAborted();
+  const worker = await start();
   try {
-    signal?.throwIfAborted();
-    const file = await new Promise((resolve, reject) => {
+    return await new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
       worker.onmessage = ({ data: { progress, file, error } }) => {
         if (progress !== undefined) onProgress?.(progress);
@@ -47,9 +65,9 @@ export async function train(texts, { onProgress, signal, ...options }) {
         else reject(error.name === "TypeError" ? new TypeError(error.message) : new ToksmithError(error.name, error.message));
       };
       worker.onerror = (event) => reject(new Error(`the worker of the training stopped: ${event.message}`));
-      worker.postMessage({ module, texts, options });
+      worker.postMessage(training);
+      if (signal?.aborted) reject(signal.reason);
     });
-    return await load(file);
   } finally {
     worker.terminate();
   }
@@ -57,20 +75,27 @@ export async function train(texts, { onProgress, signal, ...options }) {
 
 /** The same on this thread, which it blocks; `onProgress` can return false to end it with the merges so far. */
 export async function trainHere(texts, { onProgress, ...options }) {
-  return load(trainFile(await init(), texts, onProgress, options));
+  const training = listed(texts, options);
+  return load(await withModule((module) => trainFile({ module, ...training }, onProgress)));
+}
+
+/** The same arguments as lists, which are read once. */
+function listed(texts, { specialTokens = [], ...options }) {
+  return { texts: typeof texts === "string" ? [texts] : [...texts], options: { ...options, specialTokens: [...specialTokens] } };
 }
 
 /** The file of a trained tokenizer. */
-export function trainFile(module, texts, onProgress, { vocabSize, pattern = "o200k", specialTokens = [], minCount = 1 }) {
+export function trainFile({ module, texts, options }, onProgress) {
+  const { vocabSize, pattern = "o200k", specialTokens, minCount = 1 } = options;
   const [blob, ends] = joined(texts);
-  const options = { ends, vocab_size: vocabSize, pattern, special_tokens: [...specialTokens], min_count: minCount };
+  const asked = { ends, vocab_size: vocabSize, pattern, special_tokens: specialTokens, min_count: minCount };
+  const total = vocabSize - 256 - specialTokens.length;
   let done = 0;
-  const total = vocabSize - 256 - options.special_tokens.length;
   const engine = new Engine(module, (rows) => {
     done += rows.length / 4;
     return onProgress?.({ done, total, merges: rows }) ?? true;
   });
-  return engine.answer(engine.instance.train(...engine.pass(blob, options)));
+  return engine.answer(engine.instance.train(...engine.pass(blob, asked)));
 }
 
 export class Tokenizer {
@@ -229,9 +254,8 @@ function choice(special = "raise") {
 
 /** The texts as one array of UTF-8, and the end of each. */
 function joined(texts) {
-  const list = typeof texts === "string" ? [texts] : [...texts];
-  if (!list.every((text) => typeof text === "string")) throw new TypeError("texts: expected a string or several");
-  const parts = list.map((text) => new TextEncoder().encode(text));
+  if (!texts.every((text) => typeof text === "string")) throw new TypeError("texts: expected a string or several");
+  const parts = texts.map((text) => new TextEncoder().encode(text));
   const blob = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let end = 0;
   const ends = parts.map((part) => (blob.set(part, end), (end += part.length)));

@@ -5,7 +5,7 @@ import { trainFile } from "./toksmith.js";
 const POST_EVERY_MS = 50;
 const port = globalThis.process?.versions?.node ? (await import("node:worker_threads")).parentPort : globalThis;
 
-port.addEventListener("message", ({ data: { module, texts, options } }) => {
+port.addEventListener("message", ({ data }) => {
   let [last, waiting, state] = [0, [], {}];
   const post = () => {
     port.postMessage({ progress: { ...state, merges: Float64Array.from(waiting) } });
@@ -17,7 +17,7 @@ port.addEventListener("message", ({ data: { module, texts, options } }) => {
     if (performance.now() - last >= POST_EVERY_MS) post();
   };
   try {
-    const file = trainFile(module, texts, report, options);
+    const file = trainFile(data, report);
     post();
     port.postMessage({ file });
   } catch ({ name, message }) {

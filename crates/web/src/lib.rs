@@ -34,6 +34,8 @@ fn name(error: &Error) -> &'static str {
     match error {
         Error::Model { .. } => "ModelError",
         Error::Format { .. } => "FormatError",
+        // JavaScript then takes the module with an engine.
+        Error::Option { argument: "pattern", .. } if cfg!(not(feature = "regex")) => "NoRegexEngine",
         Error::Option { .. } => "InvalidOption",
         Error::Pattern { .. } => "PatternError",
         Error::TooLong { .. } => "TextTooLong",

@@ -23,19 +23,23 @@
 //!
 //! A list of regexes that is not a row, or is empty, has no cuts.
 
+#[cfg(feature = "regex")]
 use fancy_regex::Regex;
 
 use crate::split::pattern;
 use crate::split::special::AddedTokens;
+#[cfg(feature = "regex")]
 use crate::threads::once::Once;
 
 /// The rule: each match is a and b.
+#[cfg(feature = "regex")]
 const RULE: &str = r"\S[\s--[\r\n]]|\p{N}\P{N}|\p{L}[^\p{L}\p{M}']";
 
 /// The bytes searched for a cut.
 pub const WINDOW: usize = 1 << 12;
 
 /// The rule, compiled for the first text long enough to be cut. All tokenizers share it.
+#[cfg(feature = "regex")]
 static COMPILED: Once<Option<Regex>> = Once::new();
 
 /// Finds the cuts of texts that one pattern splits.
@@ -111,6 +115,7 @@ impl TextCuts {
 }
 
 /// The first match of the rule whose cut is allowed.
+#[cfg(feature = "regex")]
 fn first_cut(text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
     let compile = || Regex::new(RULE).ok();
     match COMPILED.get(compile) {
@@ -119,6 +124,13 @@ fn first_cut(text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
     }
 }
 
+/// Without an engine no text is cut.
+#[cfg(not(feature = "regex"))]
+fn first_cut(_: &str, _: impl Fn(usize) -> bool) -> Option<usize> {
+    None
+}
+
+#[cfg(feature = "regex")]
 fn find_by(rule: &Regex, text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
     let mut at = 0;
     // If the engine gives up, there is no cut here.
@@ -131,7 +143,7 @@ fn find_by(rule: &Regex, text: &str, allowed: impl Fn(usize) -> bool) -> Option<
     None
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "regex"))]
 mod tests {
     use super::*;
     use crate::drawn::{Draw, added_token, split_text};
