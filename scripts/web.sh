@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/web.sh FOLDER
-# Builds two WebAssembly modules and writes them, with the ES module around them, into FOLDER: a small one with vector
-# instructions and without a regex engine, which pages load, and a full one for other patterns and for old browsers.
+# Builds two WebAssembly modules and writes them, with the ES module around them, into FOLDER: a small one without a regex
+# engine, which pages load, and a full one for patterns that have no scanner.
 # Uses Rust's target wasm32-unknown-unknown if it is installed, else compiles the standard library with Debian's toolchain.
 set -euo pipefail
 
@@ -25,13 +25,12 @@ mkdir -p "$folder"
 make_module() {
     local name=$1
     shift
-    CARGO_TARGET_DIR=target/web/$name "${cargo[@]}" "$@"
-    # The compiler already chose which features the module needs.
+    CARGO_TARGET_DIR=target/web "${cargo[@]}" "$@"
     wasm-opt -O3 --all-features --strip-debug --strip-producers -o "$folder/$name.wasm" \
-        "target/web/$name/$target/web/toksmith_web.wasm"
+        "target/web/$target/web/toksmith_web.wasm"
     echo "$name.wasm: $(wc -c <"$folder/$name.wasm") bytes, $(gzip -9 <"$folder/$name.wasm" | wc -c) with gzip"
 }
-RUSTFLAGS=-Ctarget-feature=+simd128 make_module toksmith --no-default-features
+make_module toksmith --no-default-features
 make_module toksmith-full
 cp crates/web/js/*.js crates/web/js/*.ts crates/web/js/README.md LICENSE NOTICES.txt "$folder"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)

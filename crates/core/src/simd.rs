@@ -108,10 +108,8 @@ pub struct Instructions(InstructionSet);
 /// A machine that has one set also has those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum InstructionSet {
-    /// 64-bit words only. ARM processors use this set: there was no machine to test and time NEON on.
+    /// 64-bit words only. Processors other than x86-64 use this set: there was no ARM machine to test and time NEON on.
     Words,
-    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-    Simd128,
     #[cfg(target_arch = "x86_64")]
     Avx2,
     #[cfg(target_arch = "x86_64")]
@@ -132,9 +130,6 @@ impl Instructions {
                 return Self(if has_avx512 { InstructionSet::Avx512 } else { InstructionSet::Avx2 });
             }
         }
-        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-        return Self(InstructionSet::Simd128);
-        #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
         Self(InstructionSet::Words)
     }
 
@@ -143,8 +138,6 @@ impl Instructions {
     pub fn all() -> Vec<Self> {
         let sets = [
             InstructionSet::Words,
-            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-            InstructionSet::Simd128,
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx2,
             #[cfg(target_arch = "x86_64")]
@@ -158,9 +151,6 @@ impl Instructions {
     pub fn run<W: MaskWork>(self, work: W) -> W::Result {
         match self.0 {
             InstructionSet::Words => work.run(masks_words, places_words),
-            // A module with these instructions loads only where they are.
-            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-            InstructionSet::Simd128 => with_simd128(work),
             // SAFETY: a value of this type proves that the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx2 => unsafe { with_avx2(work) },
@@ -229,33 +219,6 @@ static NUMBERS: [u8; BLOCK] = {
     }
     numbers
 };
-
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-fn with_simd128<W: MaskWork>(work: W) -> W::Result {
-    use std::arch::wasm32::{u8x16_bitmask, u8x16_eq, u8x16_lt, u8x16_splat, u8x16_sub, v128, v128_load};
-    // A closure for the same reason as above.
-    let masks = |block: &[u8; BLOCK]| {
-        let sixteen = |chunk: usize| {
-            // SAFETY: each of the four chunks is 16 readable bytes of the block, and the load needs no alignment.
-            unsafe { v128_load(block.as_chunks::<16>().0[chunk].as_ptr().cast()) }
-        };
-        let (a, b, c, d) = (sixteen(0), sixteen(1), sixteen(2), sixteen(3));
-        let bits = |a: v128, b: v128, c: v128, d: v128| {
-            let half = |low: v128, high: v128| u64::from(u8x16_bitmask(low)) | u64::from(u8x16_bitmask(high)) << 16;
-            half(a, b) | half(c, d) << 32
-        };
-        let equal = |byte: u8| {
-            let value = u8x16_splat(byte);
-            bits(u8x16_eq(a, value), u8x16_eq(b, value), u8x16_eq(c, value), u8x16_eq(d, value))
-        };
-        let range = |first: u8, count: u8| {
-            let among = |part: v128| u8x16_lt(u8x16_sub(part, u8x16_splat(first)), u8x16_splat(count));
-            bits(among(a), among(b), among(c), among(d))
-        };
-        Masks::new(equal, range, bits(a, b, c, d))
-    };
-    work.run(masks, places_words)
-}
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]

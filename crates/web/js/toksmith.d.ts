@@ -99,6 +99,6 @@ export function trainHere(texts: string | Iterable<string>, options: Omit<TrainO
 
 /**
  * Compiles a module, which `load` and `train` do at their first call; `source` replaces the file next to this one.
- * `toksmith-full.wasm` is for patterns that are regexes without a name, and for browsers without vector instructions.
+ * `toksmith-full.wasm` is for patterns that are regexes without a name.
  */
 export function init(source?: Source, file?: "toksmith.wasm" | "toksmith-full.wasm"): Promise<WebAssembly.Module>;

@@ -3,14 +3,11 @@
 // The types and the documentation of each name are in toksmith.d.ts.
 
 const SPECIAL = ["raise", "allow", "text"];
-// A module whose one function uses a vector: where it is valid, the module with vector instructions is.
-const VECTORS = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
 const DECODER = () => new TextDecoder("utf-8", { ignoreBOM: true });
 const NODE = globalThis.process?.versions?.node !== undefined;
 
-// The small module has no regex engine, and needs vector instructions; the full one is for the rest.
-const FULL = "toksmith-full.wasm";
-const SMALL = WebAssembly.validate(new Uint8Array(VECTORS)) ? "toksmith.wasm" : FULL;
+// The small module has no regex engine, which only patterns without a scanner need.
+const [SMALL, FULL] = ["toksmith.wasm", "toksmith-full.wasm"];
 const compiled = new Map();
 
 /** An error of the engine; `name` is that of the exception in Python. */

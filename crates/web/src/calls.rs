@@ -183,9 +183,9 @@ impl Instance {
     pub fn encode_with_offsets(&self, text: usize, special: u32) -> Result<Answer> {
         let (text, encoder) = (self.text(text)?, self.tokenizer()?.encoder());
         let (mut numbers, mut spans) = (Vec::new(), Spans::new(Count::Characters));
-        let placed = PlacedIds { ids: &mut numbers, spans: &mut spans };
+        let out = PlacedIds { ids: &mut numbers, spans: &mut spans };
         let (allow, stop) = (choice(special).allow(), Stop::default());
-        encoder.with_session(|session| encoder.encode_with_offsets(text.into(), &allow, &stop, session, placed))?;
+        encoder.with_session(|session| encoder.encode_with_offsets(text.into(), &allow, &stop, session, out))?;
         let places = spans.starts.iter().chain(&spans.ends);
         if text.is_ascii() {
             numbers.extend(places.map(|&place| place as u32));

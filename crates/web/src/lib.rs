@@ -94,7 +94,9 @@ mod exports {
                 let rows = trained.merges[new.clone()].iter().zip(&trained.counts[new]);
                 let rows: Vec<f64> = rows
                     .flat_map(|(&(left, right, id), &count)| {
-                        [left, right, id].map(f64::from).into_iter().chain([count as f64])
+                        // The texts are in memory, whose addresses have 32 bits.
+                        let count = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+                        [left, right, id].map(f64::from).into_iter().chain([count])
                     })
                     .collect();
                 if host::report(&rows) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
