@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 PLACES = (
     Place("Cargo.toml", r'^\[workspace\.package\]\nversion = "'),
-    Place("Cargo.lock", r'^name = "toksmith-(?:core|guard|py)"\nversion = "', times=3),
+    Place("Cargo.lock", r'^name = "toksmith-(?:core|guard|py|web)"\nversion = "', times=4),
     Place("crates/core/fuzz/Cargo.lock", r'^name = "toksmith-core"\nversion = "'),
     Place(MANUAL, r'\A\.TH TOKSMITH 1 "" "toksmith '),
     Place("CITATION.cff", r'^version: "?'),

@@ -113,5 +113,7 @@ assert.deepEqual(ids, [...tok.encode("the cat")]);
 // A pattern without a name takes the full module, which gives the same ids for the rest too.
 const words = await load(ranks, { pattern: "\\w+|\\W" });
 assert.equal(words.decode(words.encode(TEXT)), TEXT);
+const endless = await load(ranks, { pattern: "(?=(a|a)+?\\1$)a|a|b" });
+assert.throws(() => endless.encode(`b${"a".repeat(40_000)}b`), /engine stopped.*simpler pattern/s);
 await init(pathToFileURL(`${process.argv[2]}/toksmith-full.wasm`));
 assert.deepEqual((await load(native)).encode(TEXT), tok.encode(TEXT));
