@@ -43,6 +43,7 @@ fn name(error: &Error) -> &'static str {
         Error::UnknownId { .. } => "UnknownId",
         Error::NotInVocabulary { .. } => "NotInVocabulary",
         Error::Corpus { .. } => "CorpusError",
+        Error::Interrupted => "Interrupted",
         _ => "Error",
     }
 }

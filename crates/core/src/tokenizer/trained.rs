@@ -39,7 +39,7 @@ impl Training<'_> {
     ///
     /// # Errors
     /// [`Error::Option`] for an argument out of range, [`Error::Corpus`] for texts without a byte, [`Error::Pattern`] if
-    /// the regex gives up on a text.
+    /// the regex gives up on a text, [`Error::Interrupted`] if `report` ends it before the pieces are laid out.
     pub fn run(&self, report: &mut dyn FnMut(&Trained) -> ControlFlow<()>) -> Result<Vec<u8>> {
         let least = BYTES + self.special_tokens.len();
         let refuse = |argument, value: String, allowed: String| Err(Error::Option { argument, value, allowed });
