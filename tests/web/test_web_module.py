@@ -59,6 +59,7 @@ def run(lines: Iterator[Any], module: str = MODULES[0]) -> int:
         found = json.loads(process.stdout.read() or "{}")
     assert process.returncode == 0
     assert found["different"] == 0, found["differences"]
+    print(f"{found['cases']:,} cases in {module}")
     return int(found["cases"])
 
 

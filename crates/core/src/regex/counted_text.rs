@@ -42,6 +42,18 @@ fn spent_bound(payload: Box<dyn std::any::Any + Send>) -> Spent {
     payload.downcast::<Spent>().map_or_else(|other| resume_unwind(other), |spent| *spent)
 }
 
+/// Ends the search; the engine has no other way to be stopped. The panic hook is not called.
+#[cfg(panic = "unwind")]
+fn end_search(spent: Spent) -> ! {
+    resume_unwind(Box::new(spent))
+}
+
+/// Ends the program where nothing unwinds. The panic hook gets the message.
+#[cfg(not(panic = "unwind"))]
+fn end_search(_: Spent) -> ! {
+    panic!("a regex takes more steps than its text allows; use a simpler pattern")
+}
+
 /// A text that counts an engine's reads.
 struct CountedText<'t, 'b> {
     text: &'t str,
@@ -52,9 +64,7 @@ impl CountedText<'_, '_> {
     #[inline]
     fn count(&self) {
         if let Err(spent) = self.bounds.charge_step() {
-            // The engine has no other way to be stopped. The panic hook is called only where nothing unwinds.
-            assert!(cfg!(panic = "unwind"), "a regex takes more steps than its text allows; use a simpler pattern");
-            resume_unwind(Box::new(spent));
+            end_search(spent);
         }
     }
 }
