@@ -110,6 +110,9 @@ def encode_ragged_with_offsets(
 def encode_in_pieces(
     engine: Engine, text: str, special: str | Collection[str]
 ) -> tuple[list[int], list[int], list[bool], list[tuple[int, int]], list[tuple[int, int]], bytes]: ...
+def find_origins(
+    engine: Engine, text: str, special: str | Collection[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def find_cut(engine: Engine, text: bytes, start: int, last: bool) -> int | None: ...
 def around(
     ids: NDArray[np.uint32],

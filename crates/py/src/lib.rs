@@ -63,6 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(offsets::encode_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(offsets::encode_ragged_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(offsets::encode_in_pieces, module)?)?;
+    module.add_function(wrap_pyfunction!(offsets::find_origins, module)?)?;
     module.add_function(wrap_pyfunction!(stream::find_cut, module)?)?;
     module.add_class::<tally::Tally>()?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;

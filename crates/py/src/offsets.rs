@@ -153,6 +153,37 @@ pub fn encode_in_pieces<'py>(
     Ok((ids, pieces, added, places, text_places, PyBytes::new(py, &written)))
 }
 
+/// The starts and ends of the origins of a text's ids, as [`encode_in_pieces`] finds them.
+#[guarded]
+#[pyfunction]
+pub fn find_origins<'py>(
+    engine: &Bound<'py, Engine>,
+    text: &Bound<'py, PyAny>,
+    special: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
+    let (py, engine) = (text.py(), engine.get());
+    let allow = engine.allow(special)?;
+    let text = Text::new(text, Errors::Replace, None)?;
+    let mut part = engine.call_on(py, &text, |encoder, text, stop| {
+        let mut part = PlacedPart::new(true);
+        encoder.with_session(|session| {
+            if encoder.has_ranges_as_origins() {
+                return encoder.encode_with_offsets(text, &allow, stop, session, part.end());
+            }
+            let IdsInPieces { starts, ends, .. } = encoder.encode_in_pieces(text, &allow, stop, session)?;
+            (part.spans.starts, part.spans.ends) = (starts, ends);
+            if let CoreText::Str(text) = text {
+                count_characters(text, &mut [&mut part.spans.starts, &mut part.spans.ends]);
+            }
+            Ok(())
+        })?;
+        Ok(part)
+    })?;
+    text.number(&mut [&mut part.spans.starts, &mut part.spans.ends])?;
+    let (_, starts, ends) = part.into_arrays(py);
+    Ok((starts, ends))
+}
+
 /// Converts byte places in a text to numbers of characters.
 fn count_characters(text: &str, places: &mut [&mut [usize]]) {
     if text.is_ascii() {
