@@ -44,6 +44,7 @@ HANDED_ON = frozenset(
         "return_special_tokens_mask",
         "return_tensors",
         "return_token_type_ids",
+        "sanitize_control_tokens",
         "split_special_tokens",
         "stride",
         "verbose",
