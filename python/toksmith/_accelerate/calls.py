@@ -235,7 +235,10 @@ def encode_on_copy(tok: Any, engine: Engine, text: Any, text_pair: Any, options:
     backend = tok._tokenizer
     copied = object.__new__(type(tok))
     present = TextOptions(backend.truncation, backend.padding, backend.encode_special_tokens)
-    copied.__dict__.update(tok.__dict__, _tokenizer=engine.with_options(present))
+    dropin = engine.with_options(present)
+    copied.__dict__.update(tok.__dict__, _tokenizer=dropin)
+    if copied._tokenizer is not dropin:
+        raise TypeError("a subclass has a _tokenizer of another kind, so the library runs this call")
     result = own_encode_plus(copied, text, text_pair, **options)
     put_options(tok, options)
     result._encodings = MadeEncodings(result._encodings)
