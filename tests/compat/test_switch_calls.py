@@ -158,6 +158,12 @@ def test_pickles_hold_nothing_of_the_switch() -> None:
     assert {**made} == {**tok(TEXTS)} and made.char_to_token(1, 1) is not None
 
 
+def test_a_subclass_with_a_property_for_its_tokenizer_stays_on_the_library() -> None:
+    code = f"class Kind(Fast):\n {switch_cases.KINDS['_tokenizer']}\n{switch_cases.STRUCTURES['Bert'][0]}"
+    words = "kept = f([['low', 'er'], ['new']], is_split_into_words=True)"
+    check_sessions(iter([Session("property", code, (words, "pickle.loads(pickle.dumps(kept))"))]))
+
+
 def test_threads_encode_while_the_switch_turns() -> None:
     toks = [loaded(name) for name in switch_cases.STRUCTURES]
     expected = [[{**tok(text)} for text in TEXTS] for tok in toks]
