@@ -124,7 +124,7 @@ OF_THE_PACKAGE = {
     "encoding_for_model": "toksmith.compat.tiktoken.encoding_for_model(model)",
     "list_encoding_names": "toksmith.encodings()",
     "AutoTokenizer": "toksmith.load(source)",
-    "PreTrainedTokenizerFast": "toksmith.compat.transformers",
+    "PreTrainedTokenizerFast": "toksmith.accelerate(), or tok.save('folder/')",
     "BpeTrainer": "toksmith.train(corpus, vocab_size)",
     "SentencePieceProcessor": "toksmith.load(source)",
     "SentencePieceTrainer": "toksmith.train(corpus, vocab_size)",

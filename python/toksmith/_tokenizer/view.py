@@ -1,7 +1,6 @@
 """The displays of a tokenizer: its one-line `repr` and its card in a notebook.
 
-The card shows the fields that decide ids, and some tokens. Left out: all tokens and merges
-(`toksmith.explain.overview`).
+The card shows the fields that decide ids, and some tokens.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Drop-in adapters: the interfaces of other libraries on toksmith's engine.
 
 `toksmith.compat.tiktoken`, `toksmith.compat.tokenizers` and so on are
-imported on first use. None needs the library that it replaces, except
-`transformers`, whose classes it extends. `install` registers a drop-in
-under the name of its library.
+imported on first use. None needs the library that it replaces. `install`
+registers a drop-in under the name of its library.
 """
 
 from importlib import import_module as _import_module
