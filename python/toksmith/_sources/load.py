@@ -112,7 +112,8 @@ def encoding_by_name(source: str) -> str | None:
 
 def unknown_source(source: str) -> UnknownName:
     """The error for a name of nothing, with similar names of encodings, models or files."""
-    return UnknownName("encoding or file", source, close_names(source, {**ENCODINGS, **MODELS}) or similar_files(source))
+    similar = close_names(source, {**ENCODINGS, **MODELS}) or similar_files(source)
+    return UnknownName("encoding or file", source, similar)
 
 
 def resolve_path(source: str | os.PathLike[str], revision: str | None, *, download: bool) -> str | os.PathLike[str]:
