@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-__all__ = ["MOST", "OF_A_TOKENIZER", "OF_THE_PACKAGE", "close_names", "missing_attribute"]
-
 LONGEST = 200  # a longer name is not a typing error
 MOST = 5  # names that a message lists
 CUTOFF = 0.61  # difflib's ratio of "nope" and "minbpe" is 0.6

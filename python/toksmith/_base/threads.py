@@ -14,8 +14,6 @@ from .system import SYSTEM
 if TYPE_CHECKING:
     import threading
 
-__all__ = ["one_call_at_a_time", "processor_count", "thread_count"]
-
 MOST_THREADS = 1 << 16
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ABOUT", "COMMANDS", "GROUPS", "Row", "suggest_commands"]
-
 ABOUT = "Train tokenizers, encode and decode with them, and inspect them."
 
 

@@ -19,20 +19,6 @@ from .program import command
 if TYPE_CHECKING:
     from toksmith._render import Shown
 
-__all__ = [
-    "explain_budget",
-    "explain_chat",
-    "explain_differences",
-    "explain_edits",
-    "explain_inference",
-    "explain_lint",
-    "explain_merges",
-    "explain_prompt",
-    "explain_steps",
-    "explain_text",
-    "explain_token",
-]
-
 
 def print_view(view: Callable[[toksmith.Tokenizer, str | bytes], Shown], flags: dict[str, Any]) -> None:
     """Print the view of one text by one tokenizer."""

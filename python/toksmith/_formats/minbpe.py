@@ -20,8 +20,6 @@ from .arguments import refuse_losses
 from .recovered_merges import pair_merges
 from .texts import MINBPE, FileContent, join_lines, split_lines
 
-__all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
-
 NAME = "minbpe"
 SUFFIXES = (".model",)
 FILES = MINBPE

@@ -16,8 +16,6 @@ from ..errors import FormatError
 from .encodings import ENCODINGS, WHEEL_FOLDER, encoding_of_data, find_file
 from .load import encoding_by_name, unknown_source
 
-__all__ = ["copy_encodings"]
-
 Source = str | os.PathLike[str]
 
 

@@ -15,8 +15,6 @@ from .._tokenizer.tokenizer import Tokenizer
 from ..errors import FormatError, InvalidOption, UnknownName
 from .encodings import ENCODINGS, MODELS, encoding_of, encoding_of_data, load_published
 
-__all__ = ["encoding_by_name", "load", "unknown_source"]
-
 
 def load(
     source: str | os.PathLike[str],

@@ -28,8 +28,6 @@ from ..make.run_shard import make_shard
 from ..plans.plan import Part, Plan, PlannedInput, WorkerLimits, make_input, row_starts
 from ..sinks import EVERY_ROW
 
-__all__ = ["CostRow", "JobCost", "cost_of"]
-
 FILES_IN_A_SAMPLE = 4
 BYTES_OF_A_SAMPLE = 16 << 20
 ENOUGH_BYTES = 10**6

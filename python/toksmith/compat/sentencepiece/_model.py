@@ -28,8 +28,6 @@ from ..._formats.sentencepiece import (
 from ..._model.model import Step
 from ..._tokenizer.tokenizer import Tokenizer
 
-__all__ = ["Piece", "SpmModel", "Text"]
-
 SPACE = "▁".encode()
 LONGEST = 1 << 10  # bytes that the table rewrites at once
 MOST_WAYS = 512

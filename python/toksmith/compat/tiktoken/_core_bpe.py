@@ -17,8 +17,6 @@ from ... import _core
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import UnknownId
 
-__all__ = ["CoreBPE", "any_of_pattern"]
-
 SPACE = frozenset(b" \n\t")
 
 

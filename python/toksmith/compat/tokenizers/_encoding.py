@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-__all__ = ["Encoding", "Fixed", "Late", "Run"]
-
 Offsets = tuple[int, int]
 NOWHERE = (0, 0)
 

@@ -23,8 +23,6 @@ from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import NotInVocabulary
 from ._encoding import Fixed
 
-__all__ = ["Pieces", "Runtime", "decode_tokens", "normalize_text", "split_text", "tokenizer_json"]
-
 Json = Mapping[str, Any]
 UNKNOWN = "\0"
 WORDS = {"type": "WordLevel", "vocab": {UNKNOWN: 0}, "unk_token": UNKNOWN}
