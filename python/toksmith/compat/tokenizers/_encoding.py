@@ -9,8 +9,9 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
+
+from ..._base.threads import cached_property
 
 Offsets = tuple[int, int]
 NOWHERE = (0, 0)

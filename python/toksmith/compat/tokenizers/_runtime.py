@@ -15,6 +15,7 @@ from typing import Any
 
 from ... import _core
 from ..._base.arguments import check_texts
+from ..._base.threads import cached_property
 from ..._formats.tokenizer_json import read_tokenizer
 from ..._model.model import AddedToken as OwnToken
 from ..._model.model import Model
@@ -121,7 +122,7 @@ class Runtime:
         model = value["model"]
         self.unknown = model.get("unk_id") if model.get("type") == "Unigram" else None
 
-    @functools.cached_property
+    @cached_property
     def offset_tokenizer(self) -> Tokenizer:
         """The tokenizer that knows the places of ids; SentencePiece's form of a model does not."""
         return build_tokenizer(self.value) if is_whole_text(self.tok.model) else self.tok
@@ -141,13 +142,13 @@ class Runtime:
                 raise ValueError("Encountered an unknown token but `unk_id` is missing") from error
             raise ValueError(f"{error}; the model has no unknown token in its vocabulary") from error
 
-    @functools.cached_property
+    @cached_property
     def tokens(self) -> dict[int, str]:
         vocab = self.value["model"]["vocab"]
         pairs = vocab.items() if isinstance(vocab, dict) else ((token, id) for id, (token, _) in enumerate(vocab))
         return {id: token for token, id in pairs} | {each["id"]: each["content"] for each in self.value["added_tokens"]}
 
-    @functools.cached_property
+    @cached_property
     def written(self) -> dict[int, str]:
         """The token of each id; added tokens that match normalized text are normalized."""
         normalizer, added = self.value["normalizer"], self.value["added_tokens"]
