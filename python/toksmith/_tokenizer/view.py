@@ -11,8 +11,6 @@ from typing import Any
 from .._base.wording import number_of, shorten_middle
 from .._model.patterns import patterns
 
-__all__ = ["card_html", "repr_line"]
-
 LAST_TOKENS, FIRST_SPECIALS = 12, 5
 
 
