@@ -807,13 +807,9 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         wrong = sorted(tokens.ids[find_misfits(self.model, tokens)].tolist())
         return Fit(len(tokens.ids), len(wrong), tuple((id, self.token_bytes(id)) for id in wrong[:5]))
 
-    @property
+    @cached_property
     def vocab_size(self) -> int:
         """The largest id + 1: ids lie in [0, vocab_size). It includes holes; `len` is the number of entries."""
-        return self._vocab_size
-
-    @cached_property
-    def _vocab_size(self) -> int:
         return self.model.vocab_size
 
     def __len__(self) -> int:
@@ -824,13 +820,9 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         """The special tokens' ids by content."""
         return self.model.special_tokens
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """The sha256 (hex) of everything that decides ids and bytes: equal tokenizers have equal fingerprints."""
-        return self._fingerprint
-
-    @cached_property
-    def _fingerprint(self) -> str:
         return self.model.fingerprint()
 
     def save(

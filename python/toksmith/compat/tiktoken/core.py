@@ -281,7 +281,7 @@ class Encoding:
         """The id of `<|endoftext|>`."""
         return self._special_tokens[ENDOFTEXT]
 
-    @functools.cached_property
+    @cached_property
     def special_tokens_set(self) -> set[str]:
         """The special tokens."""
         return set(self._special_tokens)
