@@ -16,6 +16,8 @@ from .docstrings import as_markdown
 
 __all__ = ["Sources"]
 
+griffe.stdlib_decorators["toksmith._base.threads.cached_property"] = {"cached", "property"}
+
 
 class Sources(griffe.Extension):
     """The extension.

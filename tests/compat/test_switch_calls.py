@@ -22,7 +22,6 @@ from processors import until
 from systems import needs
 
 import toksmith
-from toksmith.compat.transformers import export
 
 transformers = imported_transformers()
 import tokenizers
@@ -77,7 +76,7 @@ PUBLISHED = {
 @pytest.mark.parametrize("file", PUBLISHED)
 def test_published_vocabularies_are_equal(file: str, vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
     given = {"pattern": PUBLISHED[file]} if file.endswith(".tiktoken") else {}
-    export(toksmith.load(vocab_dir / file, **given), tmp_path / "f")
+    toksmith.load(vocab_dir / file, **given).save(f"{tmp_path}/f/")
     real = [next(documents(path))[:5_000] for path in sorted(corpora_dir.glob("*.jsonl.gz"))]
     rng = random.Random(file)
     lines = [f"f({[*real]!r})", f"f({real[0]!r}, return_offsets_mapping=True)"]

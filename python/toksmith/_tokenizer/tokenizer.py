@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 from .. import _core
 from .._base import arguments
 from .._base import lazy_numpy as np
 from .._base.arguments import add_advice, as_sequence, check_flag, check_int, check_items, check_special
-from .._base.threads import thread_count
+from .._base.threads import cached_property, thread_count
 from .._model.model import AddedToken, Model
 from .._model.steps import engine_of, template_of
 from ..errors import InvalidOption, NotInVocabulary, UnknownId

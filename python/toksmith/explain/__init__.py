@@ -29,7 +29,6 @@ from ._inference import Inference, InferenceCut, inference
 from ._language_model import Flow, FlowStage, Prediction, Targets, flow, targets
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
-from ._overview import Overview, overview
 from ._pieces import Pieces, Token, text
 from ._prompt import Prompt, prompt
 from ._rules import Symbol, Use
@@ -77,7 +76,6 @@ __all__ = [
     "Merges",
     "Ngrams",
     "Node",
-    "Overview",
     "PairCount",
     "PairStep",
     "Pieces",
@@ -111,7 +109,6 @@ __all__ = [
     "lint",
     "merges",
     "ngrams",
-    "overview",
     "prompt",
     "ranks",
     "search",

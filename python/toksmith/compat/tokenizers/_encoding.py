@@ -9,13 +9,12 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Encoding", "Fixed", "Late", "Places", "Run"]
+from ..._base.threads import cached_property
 
 Offsets = tuple[int, int]
 NOWHERE = (0, 0)

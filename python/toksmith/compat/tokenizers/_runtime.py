@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ..._base.arguments import check_texts
+from ..._base.threads import cached_property
 from ..._formats.tokenizer_json import read_tokenizer
 from ..._model.model import AddedToken as OwnToken
 from ..._model.model import Model
@@ -25,8 +26,6 @@ from ..._model.steps import engine_stages, has_symbols, is_whole_text
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import NotInVocabulary
 from ._encoding import Fixed, Places
-
-__all__ = ["Pieces", "Runtime", "count_blanks", "decode_tokens", "normalize_text", "split_text", "tokenizer_json"]
 
 Json = Mapping[str, Any]
 UNKNOWN = "\0"
@@ -136,7 +135,7 @@ class Runtime:
         model = value["model"]
         self.unknown = model.get("unk_id") if model.get("type") == "Unigram" else None
 
-    @functools.cached_property
+    @cached_property
     def offset_tokenizer(self) -> Tokenizer:
         """The tokenizer that knows the places of ids; SentencePiece's form of a model does not."""
         return build_tokenizer(self.value) if is_whole_text(self.tok.model) else self.tok
@@ -156,13 +155,13 @@ class Runtime:
                 raise ValueError("Encountered an unknown token but `unk_id` is missing") from error
             raise ValueError(f"{error}; the model has no unknown token in its vocabulary") from error
 
-    @functools.cached_property
+    @cached_property
     def tokens(self) -> dict[int, str]:
         vocab = self.value["model"]["vocab"]
         pairs = vocab.items() if isinstance(vocab, dict) else ((token, id) for id, (token, _) in enumerate(vocab))
         return {id: token for token, id in pairs} | {each["id"]: each["content"] for each in self.value["added_tokens"]}
 
-    @functools.cached_property
+    @cached_property
     def written(self) -> dict[int, str]:
         """The token of each id; added tokens that match normalized text are normalized."""
         normalizer, added = self.value["normalizer"], self.value["added_tokens"]
@@ -190,12 +189,12 @@ class Runtime:
         leading, trailing = self.blank_counts[:, numbers]
         return leading, trailing
 
-    @functools.cached_property
+    @cached_property
     def blank_counts(self) -> NDArray[np.int64]:
         """These numbers for each id, or -1 before their first use: shape (2, ids)."""
         return np.full((2, max(self.tokens, default=0) + 1), -1, np.int64)
 
-    @functools.cached_property
+    @cached_property
     def written_as_in_text(self) -> list[int]:
         """The ids of added tokens that include white space around them, or match normalized text, and of unknown text."""
         changed = [each["id"] for each in self.value["added_tokens"] if each["lstrip"] or each["rstrip"]]

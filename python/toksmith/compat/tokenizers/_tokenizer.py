@@ -32,8 +32,6 @@ from .normalizers import Normalizer
 from .pre_tokenizers import PreTokenizer
 from .processors import PostProcessor, TemplateProcessing
 
-__all__ = ["Tokenizer"]
-
 ROLES: Mapping[str, Any] = {
     "normalizer": Normalizer,
     "pre_tokenizer": PreTokenizer,
