@@ -3,7 +3,6 @@
 `TOKSMITH_EXHAUSTIVE=1` draws 10,000 messages for each format.
 """
 
-import json
 import os
 import random
 import re
@@ -13,7 +12,6 @@ import pytest
 from turn_templates import TURNS, tokenizer_of
 
 import toksmith
-from toksmith._tokenizer.chat.grammars import GRAMMARS
 from toksmith.types import ParsedMessage, ToolCall
 
 MESSAGES = 10_000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 200
@@ -115,3 +113,148 @@ def test_a_message_comes_back(name: str) -> None:
         message = draw.message()
         ids = ids_of(tok, name, message)
         assert tok.parse(ids, family=family) == expected_of(message), tok.decode(ids)
+
+
+def drawn_ids(draw: Draw, tok: toksmith.Tokenizer, name: str) -> list[int]:
+    """A turn, often damaged: cut, with ids left out, doubled, exchanged, or drawn from the marks and the vocabulary."""
+    ids = ids_of(tok, name, draw.message())
+    marks = [token.id for token in tok.model.added_tokens]
+    for _ in range(draw.randrange(5)):
+        place, other = draw.randrange(len(ids) + 1), draw.randrange(len(ids) + 1)
+        kind = draw.randrange(5)
+        if kind == 0:
+            ids = ids[:place]
+        elif kind == 1:
+            ids[place:other] = []
+        elif kind == 2:
+            ids[place:place] = ids[other : other + 9]
+        else:
+            ids[place:place] = draw.choices(marks if kind == 3 else range(tok.vocab_size), k=draw.randrange(1, 4))
+    return ids
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_ids_of_any_kind_give_the_same_message_in_any_parts(name: str) -> None:
+    draw, tok, family = Draw(name, "any ids"), tokenizer_of(name), TURNS[name].family
+    for _ in range(MESSAGES):
+        ids, thinking = drawn_ids(draw, tok, name), draw.random() < 0.2
+        stream, parts = tok.parser(family, thinking=thinking), tok.parser(family, thinking=thinking)
+        place, before, earlier = 0, stream.feed([]), []
+        while place < len(ids):
+            size = draw.choice([1, 1, 1, 5, 50])
+            now = stream.feed(ids[place : place + size])
+            place += size
+            assert now == parts.feed(ids[:place])
+            at_end = parts.finish()
+            assert at_end == tok.parse(ids[:place], family=family, thinking=thinking)
+            assert at_end.content.startswith(now.content) or at_end.thinking.startswith(now.content)
+            assert now.content.startswith(before.content) or now.thinking.startswith(before.content)
+            earlier.append((before, (before.content, before.tool_calls, before.thinking)))
+            before = now
+        assert all((kept.content, kept.tool_calls, kept.thinking) == fields for kept, fields in earlier)
+        check_types(stream.finish())
+
+
+def check_types(message: ParsedMessage) -> None:
+    assert message.role == "assistant" and type(message.complete) is bool
+    assert all(type(text) is str for text in (message.content, message.thinking, *message.problems))
+    for call in message.tool_calls:
+        assert all(type(text) is str for text in (call.name, call.problem, call.id))
+        assert call.problem or type(call.arguments) in (dict, str)
+
+
+def parse_text(name: str, text: str, **options: Any) -> ParsedMessage:
+    """The message of a text in which every mark of the tokenizer is one."""
+    tok = tokenizer_of(name)
+    return tok.parse(tok.encode(text, special="allow"), family=TURNS[name].family, **options)
+
+
+# What models write beside the templates: the format, the text, and content, thinking, calls and problems.
+WRITTEN: list[tuple[str, str, str, str, list[tuple[Any, ...]], int]] = [
+    ("qwen", "", "", "", [], 0),
+    ("qwen", "a\n<|im_end|>\n", "a\n", "", [], 0),
+    ("qwen", "a<|im_end|>b", "a", "", [], 1),
+    ("qwen", "a<|im_start|>b", "a<|im_start|>b", "", [], 1),
+    ("qwen", "a</tool_call>b", "a</tool_call>b", "", [], 1),
+    ("qwen", "<think>\n\n</think>\n\na", "a", "", [], 0),
+    ("qwen", "a\n</think>\n\nb", "b", "a", [], 0),
+    ("qwen", "<think>a</think>b</think>c", "b</think>c", "a", [], 1),
+    ("qwen", "<think>a", "", "a", [], 0),
+    ("qwen", '<think>a<tool_call>{"name": "f"}</tool_call>', "", "a", [("f", {})], 0),
+    (
+        "qwen",
+        '<tool_call>{"name": "f", "arguments": {"a": 1}',
+        "",
+        "",
+        [("f", '{"name": "f", "arguments": {"a": 1}')],
+        0,
+    ),
+    ("qwen", '<tool_call>{"name": "f"}', "", "", [("f", {})], 0),
+    ("qwen", "<tool_call></tool_call>", "", "", [("", "")], 0),
+    ("qwen", "<tool_call>" + '{"a":' * 10_000 + "</tool_call>", "", "", [("", ...)], 0),
+    ("qwen", "<tool_call>[[</tool_call>", "", "", [("", "[[")], 0),
+    ("qwen", '<tool_call>{"name": "f", "arguments": {"a": NaN}}</tool_call>', "", "", [("f", ...)], 0),
+    ("qwen", '<tool_call>{"name": 7}</tool_call>', "", "", [("", {})], 0),
+    ("qwen", '<tool_call>{"name": "f", "arguments": "{}"}</tool_call>', "", "", [("f", "{}")], 0),
+    ("qwen", '<tool_call>[1, {"name": "f"}]</tool_call>x', "x", "", [("", 1), ("f", {})], 0),
+    ("qwen", '<tool_call>{"name": "f"}<tool_call>{"name": "g"}</tool_call>', "", "", [("f", {}), ("g", {})], 0),
+    ("qwen", 'a<tool_call>{"name": "f"}</tool_call>\n\nb', "a\nb", "", [("f", {})], 0),
+    ("qwen without added marks", "a</think>b<tool_", "b<tool_", "a", [], 0),
+    ("qwen without added marks", "<<think>a<think></think>", "<", "a<think>", [], 0),
+    ("llama", '{"name": "Bob", "age": 3}<|eot_id|>', '{"name": "Bob", "age": 3}', "", [], 0),
+    ("llama", '{"name": "f", "parameters": {"a"<|eot_id|>', "", "", [("f", '{"name": "f", "parameters": {"a"')], 0),
+    ("llama", ' { "name" : "f" , "arguments" : {} }', "", "", [("f", {})], 0),
+    ("llama", '{"na', '{"na', "", [], 0),
+    ("llama", "<|python_tag|>print(1)\n<|eom_id|>", "", "", [("code_interpreter", {"code": "print(1)\n"})], 0),
+    ("llama", "<|python_tag|>f.call(1)<|eom_id|>", "", "", [("f", "f.call(1)")], 0),
+    ("llama", '<|python_tag|>f.call(a="<|eom_id|>', "", "", [("f", 'f.call(a="')], 0),
+    (
+        "mistral v3",
+        'a[TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}, {"na</s>',
+        "a",
+        "",
+        [("f", {"a": 1}), ("", '{"na')],
+        0,
+    ),
+    ("mistral v3", '[TOOL_CALLS]f{"a": 1}[TOOL_CALLS]g</s>', "", "", [("f", {"a": 1}), ("g", "")], 0),
+    ("mistral v11", "[TOOL_CALLS]f[ARGS]{[ARGS]</s>", "", "", [("f", "{[ARGS]")], 0),
+    (
+        "deepseek v3",
+        "<｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{\n```<｜tool▁call▁end｜>",
+        "",
+        "",
+        [("f", "{\n")],
+        0,
+    ),
+    ("deepseek v3", "<｜tool▁call▁begin｜>f<｜tool▁call▁end｜>", "", "", [("", "f")], 0),
+    ("gemma", "<start_function_call>f(a=1)<end_function_call>", "", "", [("f", {"a": 1})], 0),
+    ("gemma", "<start_function_call>call:f{a:b}<end_function_call>", "", "", [("f", "{a:b}")], 0),
+    ("gemma", "<start_function_call>call:f{a:<escape>b", "", "", [("f", "{a:<escape>b")], 0),
+    (
+        "gemma with fences",
+        "a```tool_code\n[f(a='it\\'s \"x\"'), g()]\n```b",
+        "a\nb",
+        "",
+        [("f", {"a": 'it\'s "x"'}), ("g", {})],
+        0,
+    ),
+    ("gemma with fences", "```tool_code\nx = 1\n```", "", "", [("", "x = 1\n")], 0),
+    ("harmony", "hello", "hello", "", [], 1),
+    ("harmony", "<|channel|>analysis", "<|channel|>analysis", "", [], 1),
+    ("harmony", "<|message|>a<|end|>", "a", "", [], 0),
+    ("harmony", "<|channel|>final<|message|>a<|end|><|start|>user<|message|>b<|end|>", "a", "", [], 1),
+    ("harmony", "<|channel|>analysis to=python code<|message|>print(1)<|call|>", "", "", [("python", "print(1)")], 0),
+    ("harmony", " to=functions.f<|channel|>commentary json<|message|>{<|call|>", "", "", [("f", "{")], 0),
+    ("harmony", "<|channel|>analysis<|message|>a<|end|><|channel|>analysis<|message|>b<|end|>", "", "a\nb", [], 0),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "content", "thinking", "calls", "problems"), WRITTEN)
+def test_what_models_write(
+    name: str, text: str, content: str, thinking: str, calls: list[tuple[Any, ...]], problems: int
+) -> None:
+    found = parse_text(name, text)
+    assert (found.content, found.thinking, len(found.problems)) == (content, thinking, problems)
+    assert [
+        (call.name, ... if ... in want else call.arguments) for call, want in zip(found.tool_calls, calls, strict=True)
+    ] == calls

@@ -1,7 +1,8 @@
 """`Tokenizer.parse` and `parser`: the message that a model wrote, from its ids.
 
-The rule: ids decide what is a mark (`grammars.py`). A mark in a place where the grammar does not expect it is text and a problem.
-A call of `feed` costs time in proportion to its ids: texts are joined when a field of the message is read.
+The rule: ids decide what is a mark (`grammars.py`). A mark that the grammar does not expect in its place is text, and a problem.
+A turn is a walk through parts: "content", "thinking", "call", and in some families "header" and "final"; "after" is its end.
+A call of `feed` takes time in proportion to its own ids, because texts are joined when a field of the message is read.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,27 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MessageParser", "ParsedMessage", "make_parser"]
 
-OPEN = "the call is not complete"
-
-
-class Reading(NamedTuple):
-    """A state of a parser: lists that only grow, and their lengths in this state."""
-
-    grammar: Grammar
-    content: tuple[list[str], int]
-    thinking: tuple[list[str], int]
-    calls: tuple[list[ToolCall], int]
-    fields: tuple[list[Field], int]  # of the call that is not complete
-
-    def fields_of_message(self) -> dict[str, Any]:
-        """The fields of the message that are made at the first use."""
-        (calls, count), (fields, length) = self.calls, self.fields
-        begun = self.grammar.read(join_fields(fields[:length])) if length else None
-        open_calls = (replace(call, problem=OPEN) if call.problem else call for call in begun or ())
-        texts = {"content": self.content, "thinking": self.thinking}
-        joined_texts = {name: "".join(parts[:size]) for name, (parts, size) in texts.items()}
-        return {**joined_texts, "tool_calls": (*calls[:count], *open_calls)}
-
 
 @dataclass(frozen=True)
 class ParsedMessage:
@@ -54,8 +35,8 @@ class ParsedMessage:
         role: "assistant".
         content: The text for the reader.
         thinking: The reasoning before it; empty without any.
-        tool_calls: In order. In a message that is not complete, the last one
-            can have a `problem` that later ids solve.
+        tool_calls: In order. The last one of a message that is not complete
+            can have a problem that later ids solve.
         complete: Whether the ids end the turn.
         problems: What does not follow the grammar of the family, such as a
             mark in the wrong place.
@@ -68,34 +49,48 @@ class ParsedMessage:
     complete: bool
     problems: tuple[str, ...] = ()
 
-    if not TYPE_CHECKING:
+    if not TYPE_CHECKING:  # `MessageParser` makes messages whose texts and calls are made at the first use
 
         def __getattr__(self, name: str) -> Any:
-            reading = self.__dict__.get("_reading")  # of a parser: these fields are made at the first use
-            if reading is not None:
-                self.__dict__.update(reading.fields_of_message())
-                self.__dict__.pop("_reading", None)
+            later = self.__dict__.get("_later")
+            if later is not None:
+                self.__dict__.update(later())
+                self.__dict__.pop("_later", None)
             if name not in self.__dict__:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             return self.__dict__[name]
+
+
+Grown = tuple[list[Any], int]  # a list that only grows, and its length at some time
+
+
+def texts_and_calls(grammar: Grammar, content: Grown, thinking: Grown, calls: Grown, fields: Grown) -> dict[str, Any]:
+    """The fields of a message; `fields` are those of the call that is not complete."""
+    begun = join_fields(fields[0][: fields[1]])
+    found = (grammar.read(begun) or ()) if begun else ()
+    last = [replace(call, problem="the call is not complete") if call.problem else call for call in found]
+    texts = {"content": content, "thinking": thinking}
+    joined = {name: "".join(parts[:size]) for name, (parts, size) in texts.items()}
+    return {**joined, "tool_calls": (*calls[0][: calls[1]], *last)}
 
 
 class MessageParser:
     """Reads a message while its ids arrive; made by `Tokenizer.parser`.
 
     `feed` returns the message so far, without the bytes of an incomplete
-    character and without the beginning of what can become a mark. Its content
+    character, and without text that can become a part of a mark. Its content
     only grows, unless the prompt began the thinking and `thinking` was not
     set. One call at a time can use it: a concurrent call raises RuntimeError.
     """
 
     def __init__(self, tok: Tokenizer, grammar: Grammar, thinking: bool) -> None:
-        added = {token.content: token for token in tok.model.added_tokens}
+        added = tok.model.added_tokens
+        self._kinds = {mark: kind for kind, marks in grammar.marks.items() for mark in marks.split(" ")}
+        self._marks = {token.id: token.content for token in added if token.special or token.content in self._kinds}
+        self._written = written_marks(grammar, self._kinds, {token.content for token in added})
+        self._most_newlines = max((before for before, _ in grammar.newlines.values()), default=0)
         self._grammar, self._check, self._decoder = grammar, tok._engine.decode_bytes, tok.decoder()
         self._start = "header" if grammar.part else "thinking" if thinking else "content"
-        self._marks = {token.id: text for text, token in added.items() if text in grammar.marks or token.special}
-        self._written = written_marks(grammar, added)
-        self._most_newlines = max((before for before, _ in grammar.newlines.values()), default=0)
         self._free, self._what = Lock(), "parser"
         self._begin()
 
@@ -103,11 +98,9 @@ class MessageParser:
         self._content: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[ToolCall] = []
-        self._fields: list[Field] = []  # of the call or the header; those without a mark go on with the one before
         self._problems: dict[str, None] = {}
-        self._held = ""  # text that later text can make part of a mark
-        self._complete, self._undecided = False, self._grammar.bare is not None
-        self._thought = False
+        self._held = ""  # text that later text can make a part of a mark
+        self._complete, self._thought, self._undecided = False, False, self._grammar.bare is not None
         self._enter(self._start)
 
     @one_call_at_a_time
@@ -119,7 +112,7 @@ class MessageParser:
         Raises:
             UnknownId: No token has one of the ids; the parser is unchanged.
         """
-        sequence = [ids] if isinstance(ids, (int, np.integer)) else check_items(ids, "ids", "ids (integers)")
+        sequence = (ids,) if isinstance(ids, (int, np.integer)) else check_items(ids, "ids", "ids (integers)")
         self._check(sequence)
         start = 0
         for place, id in enumerate(sequence):
@@ -137,22 +130,22 @@ class MessageParser:
         """
         self._write(self._decoder.finish())
         self._leave()
-        self._part = "after"
+        self._enter("after")
         message = self._message()
         self._begin()
         return message
 
     def _message(self) -> ParsedMessage:
         message = object.__new__(ParsedMessage)
-        grown = (self._content, self._thinking, self._calls, self._fields if self._part == "call" else [])
-        reading = Reading(self._grammar, *((each, len(each)) for each in grown))  # type: ignore[arg-type]
+        lists = (self._content, self._thinking, self._calls, self._fields if self._part == "call" else [])
+        later = partial(texts_and_calls, self._grammar, *((grown, len(grown)) for grown in lists))
         problems = tuple(self._problems)
-        message.__dict__.update(role="assistant", complete=self._complete, problems=problems, _reading=reading)
+        message.__dict__.update(role="assistant", complete=self._complete, problems=problems, _later=later)
         return message
 
     def _write(self, text: str) -> None:
         """Adds text, in which marks can be written as text."""
-        text = self._held + text
+        text, place = self._held + text, 0
         if self._undecided and self._grammar.bare:
             begins_call = self._grammar.bare(text)
             if begins_call is None:
@@ -161,77 +154,69 @@ class MessageParser:
             self._undecided = False
             if begins_call:
                 self._enter("call")
-        place = 0
-        while (written := self._written_here()) and (found := written.pattern.search(text, place)):
+        while (marks := self._written_here()) and (found := pattern_of(marks).search(text, place)):
             self._held, place = text[place : found.start()], found.end()
             self._pass(found[0])
-        end = self._certain_end(text, place, written)
-        self._held = text[end:]
-        self._put(text[place:end])
-
-    def _written_here(self) -> Written | None:
-        return self._written.get(self._fields[0].mark if self._part == "call" else self._part)
-
-    def _certain_end(self, text: str, place: int, written: Written | None) -> int:
-        """Where the text ends that no later text can make part of a mark."""
         end = len(text)
-        if written:
-            sizes = range(min(written.longest - 1, end - place), 0, -1)
-            end -= next((size for size in sizes if written.begins(text[-size:])), 0)
+        longest = max(map(len, marks), default=1)
+        sizes = range(min(longest - 1, end - place), 0, -1)
+        end -= next((size for size in sizes if any(mark.startswith(text[-size:]) for mark in marks)), 0)
         if self._part in ("content", "thinking"):
             least = max(place, end - self._most_newlines)
             while end > least and text[end - 1] == "\n":
                 end -= 1
-        return end
+        self._held = text[end:]
+        self._put(text[place:end])
+
+    def _written_here(self) -> tuple[str, ...]:
+        return self._written.get(self._fields[0].mark if self._part == "call" else self._part, ())
 
     def _pass(self, mark: str) -> None:
         """Goes on to the part that a mark begins."""
-        kind = self._grammar.marks.get(mark, "")
-        if not self._expects(kind):
+        kind = self._kinds.get(mark, "")
+        expected, part = KINDS.get(kind, ("", ""))
+        renames = kind == "answer" and self._part == "content"  # what came before was the thinking
+        if self._part not in expected.split() or (renames and (self._thought or self._calls)):
             self._flush()
-            self._problems[f"{mark} is not expected in its place, and is text"] = None
+            if self._part != "after":
+                self._problems[f"{mark} is not expected in its place, and is text"] = None
             self._put(mark)
-            return
-        before, after = self._grammar.newlines.get(kind, (0, 0))
-        part = KINDS[kind].begins or self._part
-        if kind == "answer" and self._part == "content":
-            self._content, self._thinking, self._part = [], self._content, "thinking"
-        if kind == "body" and self._grammar.part:
+        elif kind == "field" or kind == self._part == "header":
+            self._flush()
+            self._fields.append(Field(mark, ""))
+        elif kind == "body" and self._grammar.part:
             self._flush()
             part = self._grammar.part(join_fields(self._fields))
             self._enter(part, fields=[*self._fields, Field(mark, "")])
-        elif kind == "field" or (kind == "header" and self._part == "header"):
-            self._flush()
-            self._fields.append(Field(mark, ""))
+            self._complete |= part == "after"
         else:
-            final = self._part == "final"
+            if renames:
+                self._content, self._thinking, self._part, self._thought = [], self._content, "thinking", True
+            before, after = self._grammar.newlines.get(kind, (0, 0))
+            self._complete = kind == "end" or (kind == "close" and self._part == "final")
             self._leave(before)
             self._enter(part, after, [Field(mark, "")])
-            self._complete = kind == "end" or (kind == "close" and final)
-        self._complete |= part == "after" and kind == "body"
-
-    def _expects(self, kind: str) -> bool:
-        """Whether the grammar expects a mark of this kind in this place."""
-        if kind == "answer" and self._part == "content":
-            return not (self._thought or self._calls)  # else the prompt began the thinking
-        return bool(kind) and self._part in KINDS[kind].inside.split()
 
     def _enter(self, part: str, newlines: float = 0, fields: Sequence[Field] = (Field("", ""),)) -> None:
-        self._part, self._skipped, self._fields, self._is_new = part, newlines, [*fields], True
+        """Begins a part, without this number of newlines at its start."""
+        self._part, self._skipped, self._is_new = part, newlines, True
+        self._fields = [*fields]  # of the call or the header; one without a mark continues the one before
         self._thought |= part == "thinking"
 
     def _leave(self, newlines: float = 0) -> None:
         """Ends a part, without this number of newlines at its end."""
         self._flush(newlines)
+        if self._part not in ("call", "header"):
+            return
         fields = join_fields(self._fields)
         calls = self._grammar.read(fields) if self._part == "call" else None
         text = "".join(mark + text for mark, text in fields)
         if calls is not None:
             self._calls += calls
-        elif self._part == "call" or (self._part == "header" and text.strip()):
+        elif text.strip():
             if self._part == "header":
                 self._problems["a header without a message is text"] = None
-            self._part = "content"
+            self._enter("content")
             self._put(text)
 
     def _flush(self, newlines: float = 0) -> None:
@@ -256,34 +241,16 @@ class MessageParser:
             self._is_new = False
 
 
-class Written(NamedTuple):
-    """Marks that can come as ordinary text.
-
-    Attributes:
-        longest: Number of characters of the longest one.
-    """
-
-    marks: tuple[str, ...]
-    pattern: re.Pattern[str]
-    longest: int
-
-    def begins(self, text: str) -> bool:
-        return any(mark.startswith(text) for mark in self.marks)
-
-
-def written_marks(grammar: Grammar, added: Collection[str]) -> dict[str, Written]:
+def written_marks(grammar: Grammar, kinds: dict[str, str], added: Collection[str]) -> dict[str, tuple[str, ...]]:
     """For each part of a turn, and each mark of a call, the marks that the family writes as text there."""
     missing = {begin: end for begin, end in grammar.written.items() if begin not in added}
-    places: dict[str, list[str]] = {"content": [*missing]}
-    for begin, end in missing.items():
-        thinks = grammar.marks[begin] == "think"
-        for part in ("content", "thinking") if thinks else (begin,):
-            places.setdefault(part, []).append(end)
-    return {
-        part: Written(tuple(marks), re.compile("|".join(map(re.escape, marks))), max(map(len, marks)))
-        for part, marks in places.items()
-        if marks
-    }
+    answers = tuple(end for begin, end in missing.items() if kinds[begin] == "think")
+    calls = {begin: (end,) for begin, end in missing.items() if kinds[begin] == "call"}
+    return {"content": (*missing, *answers), "thinking": answers, **calls}
+
+
+def pattern_of(marks: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, marks)))
 
 
 def join_fields(fields: Iterable[Field]) -> list[Field]:
@@ -300,16 +267,18 @@ def make_parser(tok: Tokenizer, family: str | None, thinking: bool) -> MessagePa
     """See `Tokenizer.parser`.
 
     Raises:
-        InvalidOption: The tokenizer lacks the marks of the family, or of all families.
+        InvalidOption: The tokenizer has no marks of the family, or of any.
         UnknownName: There is no such family.
     """
     check_flag(thinking, "thinking")
-    added = {token.content for token in tok.model.added_tokens}
-    known = {name: grammar for name, grammar in GRAMMARS.items() if added & {*grammar.needs}}
     if family is not None and family not in GRAMMARS:
         raise UnknownName("family", family, GRAMMARS)
-    if (family is None and not known) or (family is not None and family not in known):
-        rows = GRAMMARS.items() if family is None else [(family, GRAMMARS[family])]
-        marks = ", ".join(f"{' or '.join(grammar.needs)} ({name}: {grammar.used_by})" for name, grammar in rows)
-        raise InvalidOption("family", family, f"a tokenizer with the added token {marks}")
-    return MessageParser(tok, GRAMMARS[family or next(iter(known))], thinking)
+    added = {token.content for token in tok.model.added_tokens}
+    rows = GRAMMARS if family is None else {family: GRAMMARS[family]}
+    for grammar in rows.values():
+        if added & {*grammar.needs.split()}:
+            return MessageParser(tok, grammar, thinking)
+    marks = "; ".join(
+        f"{grammar.needs.replace(' ', ' or ')} ({name}: {grammar.used_by})" for name, grammar in rows.items()
+    )
+    raise InvalidOption("family", family, f"a family whose marks the tokenizer has as added tokens: {marks}")
