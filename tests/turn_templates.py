@@ -1,6 +1,6 @@
 """The turn that a model of each family writes after the generation prompt, as templates written for these tests.
 
-They write one message with `content`, `thinking` and `tool_calls` (`name`, `arguments`, `id`).
+They write the message `m` with `content`, `thinking` and `tool_calls` (`name`, `arguments`, `id`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Turn(NamedTuple):
 
     Attributes:
         family: The row of `GRAMMARS`.
-        template: In Jinja, of messages with one message.
+        template: In Jinja, of the message `m`.
         marks: The added tokens of its tokenizer.
         holds: The parts of a message that the format has room for.
         unlike: What the texts of a message cannot contain, because the format has marks of ordinary text.
@@ -42,45 +42,44 @@ class Turn(NamedTuple):
 
 
 QWEN = """\
-{%- set m = messages[0] %}
 {%- if m.thinking %}{{ '<think>\\n' + m.thinking + '\\n</think>\\n\\n' }}{% endif %}{{ m.content }}
 {%- for call in m.tool_calls %}{{ '\\n' if m.content or not loop.first }}
 {{- '<tool_call>\\n{"name": "' + call.name + '", "arguments": ' + (call.arguments | tojson) + '}\\n</tool_call>' }}
 {%- endfor %}{{ '<|im_end|>' }}"""
 
 LLAMA = """\
-{%- set m = messages[0] %}{{ m.content }}
+{{ m.content }}
 {%- for call in m.tool_calls %}{{ '<|python_tag|>' if MARKED and loop.first }}{{ '; ' if not loop.first }}
 {{- '{"name": "' + call.name + '", "parameters": ' + (call.arguments | tojson) + '}' }}
 {%- endfor %}{{ '<|eom_id|>' if MARKED and m.tool_calls else '<|eot_id|>' }}"""
 
 LLAMA_BUILT_IN = """\
-{%- set m = messages[0] %}{{ m.content }}
+{{ m.content }}
 {%- for call in m.tool_calls %}{{ '<|python_tag|>' + call.name + '.call(' }}
 {%- for key, value in call.arguments.items() %}{{ key }}={{ value | tojson }}{{ ', ' if not loop.last }}{% endfor %})
 {%- endfor %}{{ '<|eom_id|>' if m.tool_calls else '<|eot_id|>' }}"""
 
 MISTRAL_V3 = """\
-{%- set m = messages[0] %}{{ m.content }}
+{{ m.content }}
 {%- if m.tool_calls %}{{ '[TOOL_CALLS] [' }}{% for call in m.tool_calls %}{{ ', ' if not loop.first }}
 {{- '{"name": "' + call.name + '", "arguments": ' + (call.arguments | tojson) + ', "id": "' + call.id + '"}' }}
 {%- endfor %}]{% endif %}{{ '</s>' }}"""
 
 MISTRAL_V11 = """\
-{%- set m = messages[0] %}{% if m.thinking %}{{ '[THINK]' + m.thinking + '[/THINK]' }}{% endif %}{{ m.content }}
+{% if m.thinking %}{{ '[THINK]' + m.thinking + '[/THINK]' }}{% endif %}{{ m.content }}
 {%- for call in m.tool_calls %}{{ '[TOOL_CALLS]' + call.name }}
 {{- '[CALL_ID]' + call.id if call.id }}{{ '[ARGS]' + (call.arguments | tojson) }}
 {%- endfor %}{{ '</s>' }}"""
 
 DEEPSEEK_V3 = """\
-{%- set m = messages[0] %}{% if m.thinking %}{{ '<think>\\n' + m.thinking + '\\n</think>\\n\\n' }}{% endif %}{{ m.content }}
+{% if m.thinking %}{{ '<think>\\n' + m.thinking + '\\n</think>\\n\\n' }}{% endif %}{{ m.content }}
 {%- for call in m.tool_calls %}{{ '<｜tool▁calls▁begin｜>' if loop.first else '\\n' }}
 {{- '<｜tool▁call▁begin｜>function<｜tool▁sep｜>' + call.name + '\\n```json\\n' + (call.arguments | tojson) }}
 {{- '\\n```<｜tool▁call▁end｜>' }}{{ '<｜tool▁calls▁end｜>' if loop.last }}
 {%- endfor %}{{ '<｜end▁of▁sentence｜>' }}"""
 
 DEEPSEEK_V31 = """\
-{%- set m = messages[0] %}{% if m.thinking %}{{ '<think>' + m.thinking + '</think>' }}{% endif %}{{ m.content }}
+{% if m.thinking %}{{ '<think>' + m.thinking + '</think>' }}{% endif %}{{ m.content }}
 {%- for call in m.tool_calls %}{{ '<｜tool▁calls▁begin｜>' if loop.first }}
 {{- '<｜tool▁call▁begin｜>' + call.name + '<｜tool▁sep｜>' + (call.arguments | tojson) + '<｜tool▁call▁end｜>' }}
 {{- '<｜tool▁calls▁end｜>' if loop.last }}
@@ -97,20 +96,19 @@ GEMMA = """\
 {%- macro pairs(value) %}
 {%- for key, item in value.items() %}{{ key }}:{{ write(item) }}{{ ',' if not loop.last }}{% endfor %}
 {%- endmacro %}
-{%- set m = messages[0] %}{{ m.content }}
+{{ m.content }}
 {%- for call in m.tool_calls %}
 {{- '<start_function_call>call:' + call.name + '{' }}{{ pairs(call.arguments) }}{{ '}<end_function_call>' }}
 {%- endfor %}{{ '<end_of_turn>' }}"""
 
 GEMMA_FENCE = """\
-{%- set m = messages[0] %}{{ m.content }}
+{{ m.content }}
 {%- for call in m.tool_calls %}{{ '```tool_code\\nprint(' + call.name + '(' }}
 {%- for key, value in call.arguments.items() %}{{ key }}={{ value | tojson }}{{ ', ' if not loop.last }}{% endfor %}))
 {{- '\\n```' }}
 {%- endfor %}{{ '<end_of_turn>' }}"""
 
 HARMONY = """\
-{%- set m = messages[0] %}
 {%- if m.thinking %}{{ '<|channel|>analysis<|message|>' + m.thinking + '<|end|>' }}{% endif %}
 {%- if m.content or not m.tool_calls %}{{ '<|start|>assistant' if m.thinking }}
 {{- '<|channel|>' + ('commentary' if m.tool_calls else 'final') + '<|message|>' + m.content }}

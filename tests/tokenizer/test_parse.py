@@ -8,13 +8,15 @@ import random
 import re
 from typing import Any
 
+import numpy as np
 import pytest
+from processors import processor_s
 from turn_templates import TURNS, tokenizer_of
 
 import toksmith
 from toksmith.types import ParsedMessage, ToolCall
 
-MESSAGES = 10_000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 200
+MESSAGES, STREAMS = (10_000, 3_000) if os.environ.get("TOKSMITH_EXHAUSTIVE") else (900, 120)
 WORDS = [
     "low",
     " lower",
@@ -101,23 +103,25 @@ def expected_of(message: dict[str, Any]) -> ParsedMessage:
     return ParsedMessage("assistant", message["content"], message["thinking"], calls, True)
 
 
-def ids_of(tok: toksmith.Tokenizer, name: str, message: dict[str, Any]) -> list[int]:
-    ids: list[int] = tok.chat([message], template=TURNS[name].template).ids.tolist()
-    return ids
+def turns_of(name: str, messages: list[dict[str, Any]]) -> list[list[int]]:
+    """The ids of the turn of each message. One conversation has them all, with a padding after each, to save time."""
+    tok, template = tokenizer_of(name), TURNS[name].template
+    ids = tok.chat(messages, template="{% for m in messages %}" + template + "{{ '<|pad|>' }}{% endfor %}").ids
+    ends = np.flatnonzero(ids == tok.token_id("<|pad|>"))
+    return [turn[turn != tok.token_id("<|pad|>")].tolist() for turn in np.split(ids, ends)[:-1]]
 
 
 @pytest.mark.parametrize("name", TURNS)
 def test_a_message_comes_back(name: str) -> None:
     draw, tok, family = Draw(name, "round trip"), tokenizer_of(name), TURNS[name].family
-    for _ in range(MESSAGES):
-        message = draw.message()
-        ids = ids_of(tok, name, message)
-        assert tok.parse(ids, family=family) == expected_of(message), tok.decode(ids)
+    for _ in range(MESSAGES // 100):
+        messages = [draw.message() for _ in range(100)]
+        for message, ids in zip(messages, turns_of(name, messages), strict=True):
+            assert tok.parse(ids, family=family) == expected_of(message), tok.decode(ids)
 
 
-def drawn_ids(draw: Draw, tok: toksmith.Tokenizer, name: str) -> list[int]:
-    """A turn, often damaged: cut, with ids left out, doubled, exchanged, or drawn from the marks and the vocabulary."""
-    ids = ids_of(tok, name, draw.message())
+def drawn_ids(draw: Draw, tok: toksmith.Tokenizer, ids: list[int]) -> list[int]:
+    """A turn, often damaged: cut, with ids left out or doubled, and with ids of marks or of the vocabulary."""
     marks = [token.id for token in tok.model.added_tokens]
     for _ in range(draw.randrange(5)):
         place, other = draw.randrange(len(ids) + 1), draw.randrange(len(ids) + 1)
@@ -136,8 +140,8 @@ def drawn_ids(draw: Draw, tok: toksmith.Tokenizer, name: str) -> list[int]:
 @pytest.mark.parametrize("name", TURNS)
 def test_ids_of_any_kind_give_the_same_message_in_any_parts(name: str) -> None:
     draw, tok, family = Draw(name, "any ids"), tokenizer_of(name), TURNS[name].family
-    for _ in range(MESSAGES):
-        ids, thinking = drawn_ids(draw, tok, name), draw.random() < 0.2
+    for turn in turns_of(name, [draw.message() for _ in range(STREAMS)]):
+        ids, thinking = drawn_ids(draw, tok, turn), draw.random() < 0.2
         stream, parts = tok.parser(family, thinking=thinking), tok.parser(family, thinking=thinking)
         place, before, earlier = 0, stream.feed([]), []
         while place < len(ids):
@@ -258,3 +262,54 @@ def test_what_models_write(
     assert [
         (call.name, ... if ... in want else call.arguments) for call, want in zip(found.tool_calls, calls, strict=True)
     ] == calls
+
+
+# Texts that are repeated: the format, what comes before, what is repeated, and what comes after.
+FLOODS = [
+    ("qwen", "", "<tool_call>", ""),
+    ("qwen", "", "</think>\n", ""),
+    ("qwen", "", "<tool_call>{}</tool_call>\n", ""),
+    ("qwen", "<tool_call>", '{"name": "f"}', ""),
+    ("qwen", "<tool_call>", " ", "x"),
+    ("qwen", "<tool_call>", "[", ""),
+    ("qwen", '<tool_call>{"name": "f", "arguments": {"a": "', "low", '"}}</tool_call>'),
+    ("qwen", '<tool_call>{"name": "f", "arguments": {"a": "', "\\n", ""),
+    ("qwen without added marks", "", "<tool_call></tool_call>", ""),
+    ("qwen without added marks", "", "<tool_", ""),
+    ("qwen without added marks", "", "\n", ""),
+    ("llama", "", " ", "{"),
+    ("llama", '{"name": "', " ", ""),
+    ("llama", "<|python_tag|>", "a.", "call"),
+    ("llama", "<|python_tag|>", "\n", ""),
+    ("mistral v11", "[TOOL_CALLS]f", "[ARGS]", ""),
+    ("deepseek v3", "<｜tool▁call▁begin｜>function", "<｜tool▁sep｜>", ""),
+    ("deepseek v3", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "\n ", ""),
+    ("gemma", "<start_function_call>call:f{", "<escape>", ""),
+    ("gemma", "<start_function_call>call:f{", "a ", ""),
+    ("gemma", "<start_function_call>call:f{", ",a", ""),
+    ("gemma with fences", "```tool_code\nf(a=", "'\\", ""),
+    ("gemma with fences", "```tool_code\nf(a=", '"\\"', ""),
+    ("gemma with fences", "```tool_code\nprint(", ") ", ""),
+    ("gemma with fences", "```tool_code\n", "a ", ""),
+    ("gemma with fences", "", "```tool_code\n```", ""),
+    ("harmony", "", "<|channel|>", "<|message|>"),
+    ("harmony", "", "<|start|>assistant<|message|>a<|end|>", ""),
+    ("harmony", "<|channel|>", " to=", "<|message|>"),
+]
+
+
+@pytest.mark.parametrize(("name", "before", "again", "after"), FLOODS)
+def test_time_is_linear_in_the_ids(name: str, before: str, again: str, after: str) -> None:
+    tok, family = tokenizer_of(name), TURNS[name].family
+    texts = [before + again * (size // len(again)) + after for size in (20_000, 80_000)]
+    small, large = (tok.encode(text, special="allow") for text in texts)
+    read = [processor_s(lambda ids=ids: tok.parse(ids, family=family).tool_calls, runs=2) for ids in (small, large)]  # type: ignore[misc]
+    assert read[1] < 8 * read[0] + 0.02  # four times as many ids
+
+    def stream(ids: list[int]) -> None:
+        parser = tok.parser(family)
+        for id in ids[:5_000]:
+            parser.feed(id)
+        assert parser.finish() == tok.parse(ids[:5_000], family=family)
+
+    assert processor_s(lambda: stream(large)) < 8 * processor_s(lambda: stream(large[: len(large[:5_000]) // 4])) + 0.02
