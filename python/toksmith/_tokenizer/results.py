@@ -18,7 +18,7 @@ from .._model.steps import character_options
 from ..errors import InvalidOption, UnknownName
 
 if TYPE_CHECKING:
-    from .._model.model import Model
+    from .._model.model import Model, Step
     from .._render import View
 
 __all__ = [
@@ -402,6 +402,8 @@ class StreamDecoder:
 
 
 REPLACEMENT = "\ufffd".encode()
+LOCAL = {"byte_characters", "byte_fallback", "fuse", "strip", "metaspace", "word_end", "wordpiece", "spaced"}
+CONTEXT = 16  # ids
 
 
 class DecodeAtEnd:
@@ -426,11 +428,12 @@ class DecodeFromStart:
     """Decodes a stream of ids from its start each time, for a model whose steps need all tokens together.
 
     Bytes are settled if another token does not change them. `breaker` is the token that changes most: a byte that
-    makes the bytes before it invalid UTF-8, or any token if the model has no byte tokens.
+    makes the bytes before it invalid UTF-8, or any token if the model has no byte tokens. If the steps are local, the
+    last tokens decide how the stream goes on, and the others are dropped.
     """
 
-    def __init__(self, decode: Callable[[list[int]], bytes], breaker: int | None) -> None:
-        self._decode = decode
+    def __init__(self, decode: Callable[[list[int]], bytes], breaker: int | None, local: bool) -> None:
+        self._decode, self._local = decode, local
         self._breaker = [] if breaker is None else [breaker]
         self._ids: list[int] = []
         self._sent = b""
@@ -449,12 +452,22 @@ class DecodeFromStart:
         if not settled.startswith(self._sent):
             return b"", False
         before, self._sent = self._sent, settled
+        last = longer[-CONTEXT:]
+        if self._local and settled == now and len(longer) > 2 * CONTEXT and (sent := self._decode(last)):
+            self._ids, self._sent = last, sent
         return settled[len(before) :], False
 
     def rest(self) -> bytes:
         """The bytes that were not returned yet; the stream starts again."""
         ids, before, self._ids, self._sent = self._ids, self._sent, [], b""
         return self._decode(ids)[len(before) :] if ids else b""
+
+
+def is_local(step: Step) -> bool:
+    """Whether a decoder rewrites a token without regard to tokens far from it, if the text before is not empty."""
+    options = dict(step.options)
+    single = options.get("dialect") == "literal" and len(str(options["pattern"])) == 1
+    return single if step.kind == "replace" else step.kind in LOCAL
 
 
 def stream_decoder(engine: _core.Engine, model: Model, errors: str) -> StreamDecoder:
@@ -466,7 +479,7 @@ def stream_decoder(engine: _core.Engine, model: Model, errors: str) -> StreamDec
         return StreamDecoder(engine.decode_more, errors)
     breakers = (id for token in (b"<0xFF>", "ÿ".encode()) if (id := model.vocab.id(token)) is not None)
     breaker = next(breakers, next(iter(model.ids[:1].tolist()), None))  # without bytes, any token
-    stream = DecodeFromStart(engine.decode_bytes, breaker)
+    stream = DecodeFromStart(engine.decode_bytes, breaker, all(map(is_local, model.decoders)))
     return StreamDecoder(stream.more, errors, stream.rest)
 
 
