@@ -546,7 +546,7 @@ def test_a_stream_that_drops_tokens_equals_one_that_keeps_them(name: str) -> Non
         short = tok.decoder()
         stream = short._decode_more.__self__  # type: ignore[attr-defined]
         assert stream._local
-        twin = DecodeFromStart(stream._decode, *stream._breaker, local=False)
+        twin = DecodeFromStart(stream._decode, next(iter(stream._breaker), None), local=False)
         whole = StreamDecoder(twin.more, "replace", twin.rest)
         place = 0
         ids = rng.choices(

@@ -111,6 +111,7 @@ def turns_of(name: str, messages: list[dict[str, Any]]) -> list[list[int]]:
     return [turn[turn != tok.token_id("<|pad|>")].tolist() for turn in np.split(ids, ends)[:-1]]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", TURNS)
 def test_a_message_comes_back(name: str) -> None:
     draw, tok, family = Draw(name, "round trip"), tokenizer_of(name), TURNS[name].family
@@ -137,6 +138,7 @@ def drawn_ids(draw: Draw, tok: toksmith.Tokenizer, ids: list[int]) -> list[int]:
     return ids
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", TURNS)
 def test_ids_of_any_kind_give_the_same_message_in_any_parts(name: str) -> None:
     draw, tok, family = Draw(name, "any ids"), tokenizer_of(name), TURNS[name].family

@@ -50,7 +50,7 @@ KINDS = {
     "field": ("call header", ""),  # the same part goes on
     "called": ("call", "content"),
     "calls": ("content thinking call", "content"),  # around all calls
-    "header": ("header content final thinking call after", "header"),
+    "header": ("header after", "header"),
     "body": ("header", ""),  # the header decides the part
     "close": ("content final thinking call", "after"),
     "end": ("header content final thinking call", "after"),
@@ -100,7 +100,7 @@ PYTHON = re.compile(
 CONSTANTS = {"None": "null", "True": "true", "False": "false"}
 
 
-def checked_call(name: Any, arguments: Any, id: Any = "") -> ToolCall:
+def check_call(name: Any, arguments: Any, id: Any = "") -> ToolCall:
     """A call, with a problem if a part has the wrong type."""
     if not isinstance(name, str):
         return ToolCall("", arguments, "the call has no name")
@@ -108,10 +108,10 @@ def checked_call(name: Any, arguments: Any, id: Any = "") -> ToolCall:
     return ToolCall(name, arguments, problem, id if isinstance(id, str) else "")
 
 
-def named_call(name: str, text: str, id: str = "") -> ToolCall:
+def read_arguments(name: str, text: str, id: str = "") -> ToolCall:
     """A call of which only the arguments are JSON."""
     try:
-        return checked_call(name.strip(), JSON.decode(text), id.strip())
+        return check_call(name.strip(), JSON.decode(text), id.strip())
     except (ValueError, RecursionError) as error:
         return ToolCall(name.strip(), text, f"the JSON is broken: {error}", id.strip())
 
@@ -129,7 +129,7 @@ def json_calls(text: str) -> list[ToolCall]:
             return [*calls, ToolCall(name[1] if name else "", rest, f"the JSON is broken: {error}")]
         found = item if isinstance(item, dict) and "name" in item else {"arguments": item}
         calls.append(
-            checked_call(found.get("name"), found.get("arguments", found.get("parameters", {})), found.get("id"))
+            check_call(found.get("name"), found.get("arguments", found.get("parameters", {})), found.get("id"))
         )
         place = BETWEEN_CALLS.match(text, end).end()  # type: ignore[union-attr]
     return calls
@@ -156,7 +156,7 @@ def json_of_python(token: re.Match[str]) -> str:
     return json.dumps(word) + ":" if after else CONSTANTS.get(word, word)
 
 
-def joined(fields: list[Field], first: int = 0) -> str:
+def join_from(fields: list[Field], first: int = 0) -> str:
     """The text of the fields from the first on, with the marks between them."""
     return "".join((field.mark if number else "") + field.text for number, field in enumerate(fields[first:]))
 
@@ -167,7 +167,7 @@ def begins_llama_call(text: str) -> bool | None:
 
 
 def read_llama(fields: list[Field]) -> list[ToolCall] | None:
-    text, marked = joined(fields), bool(fields[0].mark)
+    text, marked = join_from(fields), bool(fields[0].mark)
     if re.match(r"\s*[\w.]+\.call\(", text):
         return [replace(call, name=call.name.removesuffix(".call")) for call in python_calls(text)]
     if marked and not re.match(r'[\s\[]*\{\s*"', text):
@@ -178,31 +178,33 @@ def read_llama(fields: list[Field]) -> list[ToolCall] | None:
 def read_mistral(fields: list[Field]) -> list[ToolCall]:
     head, marks = fields[0].text, [field.mark for field in fields]
     if "[ARGS]" in marks:
-        return [named_call(head, joined(fields, marks.index("[ARGS]")), dict(fields).get("[CALL_ID]", ""))]
+        return [read_arguments(head, join_from(fields, marks.index("[ARGS]")), dict(fields).get("[CALL_ID]", ""))]
     if head.lstrip()[:1] in ("[", "{", ""):
-        return json_calls(joined(fields))
-    name, brace, rest = joined(fields).partition("{")
-    return [named_call(name, brace + rest)]
+        return json_calls(join_from(fields))
+    name, brace, rest = join_from(fields).partition("{")
+    return [read_arguments(name, brace + rest)]
 
 
 def read_deepseek(fields: list[Field]) -> list[ToolCall]:
-    head, text = fields[0].text, joined(fields, 1)
+    head, text = fields[0].text, join_from(fields, 1)
     if len(fields) < 2:
-        return [named_call("", head)]
+        return [read_arguments("", head)]
     fenced = FENCED.match(text) if head.strip() == "function" else None
     return [
-        named_call(fenced[1], text[fenced.end() :].rstrip().removesuffix("```")) if fenced else named_call(head, text)
+        read_arguments(fenced[1], text[fenced.end() :].rstrip().removesuffix("```"))
+        if fenced
+        else read_arguments(head, text)
     ]
 
 
 def read_gemma(fields: list[Field]) -> list[ToolCall]:
     head = re.match(r"\s*call:([^{]*)", fields[0].text)
     if fields[0].mark != "<start_function_call>" or not head:
-        return python_calls(joined(fields))
+        return python_calls(join_from(fields))
     parts = [fields[0].text[head.end() :], *(field.text for field in fields[1:])]
     text = "".join(json.dumps(part) if number % 2 else json_keys(part) for number, part in enumerate(parts))
-    call = named_call(head[1], text)
-    return [replace(call, arguments=joined(fields)[head.end() :]) if call.problem else call]
+    call = read_arguments(head[1], text)
+    return [replace(call, arguments=join_from(fields)[head.end() :]) if call.problem else call]
 
 
 def json_keys(text: str) -> str:
@@ -223,10 +225,10 @@ def part_of_harmony(fields: list[Field]) -> str:
 
 def read_harmony(fields: list[Field]) -> list[ToolCall]:
     place = [field.mark for field in fields].index("<|message|>")
-    header, text = " ".join(field.text for field in fields[:place]), joined(fields, place)
+    header, text = " ".join(field.text for field in fields[:place]), join_from(fields, place)
     name = RECIPIENT.findall(header)[0]
     is_json = name.startswith("functions.") or "json" in header.split()
-    return [named_call(name.removeprefix("functions."), text) if is_json else ToolCall(name, text)]
+    return [read_arguments(name.removeprefix("functions."), text) if is_json else ToolCall(name, text)]
 
 
 THINK = {"think": "<think>", "answer": "</think>"}
@@ -275,7 +277,7 @@ GRAMMARS = {
         "Qwen 2.5 and 3, and other models with ChatML",
         "<|im_end|>",
         THINK | {"call": "<tool_call>", "called": "</tool_call>", "end": "<|im_end|> <|endoftext|>"},
-        lambda fields: json_calls(joined(fields)),
+        lambda fields: json_calls(join_from(fields)),
         newlines={"think": (0, 1), "answer": (1, 2), "call": (1, 0), "called": (0, inf)},
         written={"<think>": "</think>", "<tool_call>": "</tool_call>"},
     ),

@@ -83,11 +83,14 @@ class MessageParser:
     set. One call at a time can use it: a concurrent call raises RuntimeError.
     """
 
+    _part: str
+    _fields: list[Field]  # of the call or the header; one without a mark continues the one before
+
     def __init__(self, tok: Tokenizer, grammar: Grammar, thinking: bool) -> None:
         added = tok.model.added_tokens
         self._kinds = {mark: kind for kind, marks in grammar.marks.items() for mark in marks.split(" ")}
         self._marks = {token.id: token.content for token in added if token.special or token.content in self._kinds}
-        self._written = written_marks(grammar, self._kinds, {token.content for token in added})
+        self._written = find_written_marks(grammar, self._kinds, {token.content for token in added})
         self._most_newlines = max((before for before, _ in grammar.newlines.values()), default=0)
         self._grammar, self._check, self._decoder = grammar, tok._engine.decode_bytes, tok.decoder()
         self._start = "header" if grammar.part else "thinking" if thinking else "content"
@@ -200,7 +203,7 @@ class MessageParser:
     def _enter(self, part: str, newlines: float = 0, fields: Sequence[Field] = (Field("", ""),)) -> None:
         """Begins a part, without this number of newlines at its start."""
         self._part, self._skipped, self._is_new = part, newlines, True
-        self._fields = [*fields]  # of the call or the header; one without a mark continues the one before
+        self._fields = [*fields]
         self._thought |= part == "thinking"
 
     def _leave(self, newlines: float = 0) -> None:
@@ -241,7 +244,7 @@ class MessageParser:
             self._is_new = False
 
 
-def written_marks(grammar: Grammar, kinds: dict[str, str], added: Collection[str]) -> dict[str, tuple[str, ...]]:
+def find_written_marks(grammar: Grammar, kinds: dict[str, str], added: Collection[str]) -> dict[str, tuple[str, ...]]:
     """For each part of a turn, and each mark of a call, the marks that the family writes as text there."""
     missing = {begin: end for begin, end in grammar.written.items() if begin not in added}
     answers = tuple(end for begin, end in missing.items() if kinds[begin] == "think")
