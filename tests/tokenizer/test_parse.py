@@ -3,17 +3,23 @@
 `TOKSMITH_EXHAUSTIVE=1` draws 10,000 messages for each format.
 """
 
+import copy
 import os
+import pickle
 import random
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import DATA, existing_or_skip
 from processors import processor_s
 from turn_templates import TURNS, tokenizer_of
 
 import toksmith
+from toksmith._tokenizer.chat.grammars import GRAMMARS
+from toksmith.errors import InvalidOption, UnknownId, UnknownName
 from toksmith.types import ParsedMessage, ToolCall
 
 MESSAGES, STREAMS = (10_000, 3_000) if os.environ.get("TOKSMITH_EXHAUSTIVE") else (900, 120)
@@ -264,6 +270,104 @@ def test_what_models_write(
     assert [
         (call.name, ... if ... in want else call.arguments) for call, want in zip(found.tool_calls, calls, strict=True)
     ] == calls
+
+
+def test_the_prompt_can_begin_the_thinking() -> None:
+    tok = tokenizer_of("deepseek v3")
+    ids = tok.encode("low\n</think>\n\nlower<｜end▁of▁sentence｜>", special="allow")
+    parser = tok.parser("deepseek", thinking=True)
+    assert [(parser.feed(id).content, parser.feed([]).thinking) for id in ids][2:4] == [("", "low"), ("", "low")]
+    assert parser.finish() == tok.parse(ids) == ParsedMessage("assistant", "lower", "low", (), True)
+    assert tok.parse(ids[:2], thinking=True).thinking == tok.parse(ids[:2]).content == "low"
+
+
+PUBLISHED: list[tuple[str, str, dict[str, Any]]] = [
+    ("mistral v3", "mistral_v1.model", {}),
+    ("gemma", "mistral_v1.model", {}),
+    ("llama", "llama3.tiktoken", {"pattern": "llama3"}),
+    ("harmony", "o200k_base.tiktoken", {"pattern": "o200k"}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "file", "options"), PUBLISHED)
+def test_published_vocabularies_give_messages_back(
+    name: str, file: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw, loaded = Draw(name, "published"), toksmith.load(existing_or_skip(DATA / "vocab") / file, **options)
+    known = {token.content for token in loaded.model.added_tokens}
+    tok = toksmith.add_special(loaded, [mark for mark in (*TURNS[name].marks, "<|pad|>") if mark not in known])[0]
+    monkeypatch.setitem(globals(), "tokenizer_of", lambda _: tok)
+    monkeypatch.setattr(draw, "turn", draw.turn._replace(unlike=(*draw.turn.unlike, "▁")))  # a space in this vocabulary
+    messages = [draw.message() for _ in range(100)]
+    for message, ids in zip(messages, turns_of(name, messages), strict=True):
+        assert tok.parse(ids, family=TURNS[name].family) == expected_of(message), tok.decode(ids)
+        parser = tok.parser(TURNS[name].family)
+        parts = [parser.feed(id) for id in ids]
+        assert parser.finish() == expected_of(message) and all(
+            message["content"].startswith(at.content) for at in parts
+        )
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_the_added_tokens_select_the_family(name: str) -> None:
+    tok = tokenizer_of(name)
+    assert tok.parser()._grammar is GRAMMARS[TURNS[name].family]
+
+
+def test_unknown_families_and_tokenizers_without_marks_are_refused() -> None:
+    tok = tokenizer_of("llama")
+    with pytest.raises(UnknownName, match="no family named 'qwen'; the known ones are 'harmony'"):
+        tok.parser("qwen")
+    with pytest.raises(
+        InvalidOption, match=r"family='chatml' is not possible; expected .* <\|im_end\|> \(chatml: Qwen"
+    ):
+        tok.parse([], family="chatml")
+    with pytest.raises(
+        InvalidOption, match=r"family=None is not possible; expected .* <\|return\|> or <\|call\|> \(harm"
+    ):
+        toksmith.train("low", 257).parse([])
+    with pytest.raises(TypeError, match="thinking"):
+        tok.parser(thinking="yes")  # type: ignore[arg-type]
+
+
+def test_an_unknown_id_changes_nothing() -> None:
+    tok = tokenizer_of("qwen")
+    parser = tok.parser()
+    parser.feed(tok.encode("low"))
+    bad = [*tok.encode("lower<tool_call>", special="allow"), tok.vocab_size]
+    for call in (parser.feed, tok.parse):
+        with pytest.raises(UnknownId) as found:
+            call(bad)
+        assert (found.value.id, found.value.position) == (tok.vocab_size, len(bad) - 1)
+    assert parser.finish() == tok.parse(tok.encode("low"))
+    for wrong in ("low", 1.5, ["low"], None):
+        with pytest.raises(TypeError):
+            parser.feed(wrong)  # type: ignore[arg-type]
+
+
+def test_ids_of_numpy_and_messages_that_were_not_read_yet() -> None:
+    tok = tokenizer_of("qwen")
+    ids = tok.encode('low<tool_call>{"name": "f"', special="allow")
+    parser, calls = tok.parser(), (ToolCall("f", '{"name": "f"', "the call is not complete"),)
+    parser.feed(np.array(ids[:-1], np.uint32))
+    message = parser.feed(np.int64(ids[-1]))
+    assert pickle.loads(pickle.dumps(message)) == copy.copy(message) == message
+    assert message == ParsedMessage("assistant", "low", "", calls, False)
+    assert repr(parser.feed([])) == repr(message) and not hasattr(message, "text")
+
+
+def test_a_parser_takes_one_call_at_a_time() -> None:
+    tok = tokenizer_of("qwen")
+    parser = tok.parser()
+
+    def ids() -> Iterator[int]:
+        yield from tok.encode("lo")
+        with pytest.raises(RuntimeError, match="another call uses this parser"):
+            parser.feed(tok.encode("x"))
+        yield from tok.encode("w")
+
+    assert parser.feed(ids()).content == "low"
 
 
 # Texts that are repeated: the format, what comes before, what is repeated, and what comes after.

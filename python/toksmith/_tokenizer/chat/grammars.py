@@ -93,7 +93,7 @@ FENCED = re.compile(r"([^\n]*)\n```(?:json)?\n")
 RECIPIENT = re.compile(r"(?:^|\s)to=(\S+)")
 KEY_OR_CONSTANT = re.compile(r'(?P<before>[{,])(?P<key>[^"{}\[\],:]+)(?=:)|\b(?P<constant>None|True|False)\b')
 PYTHON = re.compile(
-    r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?:(?P=quote)|\\?\Z)"""
+    r""""(?P<double>(?:[^"\\]+|\\.)*)(?:"|\\?\Z)|'(?P<single>(?:[^'\\]+|\\.)*)(?:'|\\?\Z)"""
     r"|(?P<word>[^\W\d][\w.]*)(?P<after>\s*[=(])?|\)",
     re.DOTALL,
 )
@@ -145,12 +145,11 @@ def python_calls(text: str) -> list[ToolCall]:
 
 def json_of_python(token: re.Match[str]) -> str:
     """A token of a call in Python's syntax, as JSON."""
-    word, after = token["word"], (token["after"] or "")[-1:]
-    if token["quote"]:
-        quoted = re.sub(r'\\.|"', lambda found: {"\\'": "'", '"': '\\"'}.get(found[0], found[0]), token["text"])
-        return f'"{quoted}"'
-    if word is None:
+    word, after, text = token["word"], (token["after"] or "")[-1:], token["double"] or token["single"] or ""
+    if word is None and token[0] == ")":
         return "}}"
+    if word is None:
+        return '"' + re.sub(r"\\.|\"", lambda found: {"\\'": "'", '"': '\\"'}.get(found[0], found[0]), text) + '"'
     if after == "(":
         return f'{{"name": {json.dumps(word)}, "arguments": {{'
     return json.dumps(word) + ":" if after else CONSTANTS.get(word, word)
@@ -159,6 +158,10 @@ def json_of_python(token: re.Match[str]) -> str:
 def join_from(fields: list[Field], first: int = 0) -> str:
     """The text of the fields from the first on, with the marks between them."""
     return "".join((field.mark if number else "") + field.text for number, field in enumerate(fields[first:]))
+
+
+def read_chatml(fields: list[Field]) -> list[ToolCall]:
+    return json_calls(join_from(fields))
 
 
 def begins_llama_call(text: str) -> bool | None:
@@ -277,7 +280,7 @@ GRAMMARS = {
         "Qwen 2.5 and 3, and other models with ChatML",
         "<|im_end|>",
         THINK | {"call": "<tool_call>", "called": "</tool_call>", "end": "<|im_end|> <|endoftext|>"},
-        lambda fields: json_calls(join_from(fields)),
+        read_chatml,
         newlines={"think": (0, 1), "answer": (1, 2), "call": (1, 0), "called": (0, inf)},
         written={"<think>": "</think>", "<tool_call>": "</tool_call>"},
     ),

@@ -8,7 +8,7 @@ A call of `feed` takes time in proportion to its own ids, because texts are join
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
@@ -61,13 +61,14 @@ class ParsedMessage:
             return self.__dict__[name]
 
 
+Read = Callable[[list[Field]], list[ToolCall] | None]
 Grown = tuple[list[Any], int]  # a list that only grows, and its length at some time
 
 
-def texts_and_calls(grammar: Grammar, content: Grown, thinking: Grown, calls: Grown, fields: Grown) -> dict[str, Any]:
+def texts_and_calls(read: Read, content: Grown, thinking: Grown, calls: Grown, fields: Grown) -> dict[str, Any]:
     """The fields of a message; `fields` are those of the call that is not complete."""
     begun = join_fields(fields[0][: fields[1]])
-    found = (grammar.read(begun) or ()) if begun else ()
+    found = (read(begun) or ()) if begun else ()
     last = [replace(call, problem="the call is not complete") if call.problem else call for call in found]
     texts = {"content": content, "thinking": thinking}
     joined = {name: "".join(parts[:size]) for name, (parts, size) in texts.items()}
@@ -141,7 +142,7 @@ class MessageParser:
     def _message(self) -> ParsedMessage:
         message = object.__new__(ParsedMessage)
         lists = (self._content, self._thinking, self._calls, self._fields if self._part == "call" else [])
-        later = partial(texts_and_calls, self._grammar, *((grown, len(grown)) for grown in lists))
+        later = partial(texts_and_calls, self._grammar.read, *((grown, len(grown)) for grown in lists))
         problems = tuple(self._problems)
         message.__dict__.update(role="assistant", complete=self._complete, problems=problems, _later=later)
         return message
