@@ -66,7 +66,8 @@ class Grammar(NamedTuple):
         marks: The marks of each kind, with spaces between.
         read: Reads a call; None if its text is not a call.
         newlines: For a kind, the numbers of newlines before and after a mark that belong to it.
-        written: Marks that models write as text if the tokenizer lacks them, each with the mark that ends its part.
+        written: Marks that models write as text if the tokenizer lacks them, each with the mark that ends its part. One
+            that begins the thinking does so only before all content.
         bare: Whether a turn that begins with this text begins with a call; None if more text decides.
         part: The part that follows a header; `final` is content that ends the turn.
     """
@@ -128,9 +129,8 @@ def json_calls(text: str) -> list[ToolCall]:
             rest = text[place:] if calls else text
             return [*calls, ToolCall(name[1] if name else "", rest, f"the JSON is broken: {error}")]
         found = item if isinstance(item, dict) and "name" in item else {"arguments": item}
-        calls.append(
-            check_call(found.get("name"), found.get("arguments", found.get("parameters", {})), found.get("id"))
-        )
+        arguments = found.get("arguments", found.get("parameters", {}))
+        calls.append(check_call(found.get("name"), arguments, found.get("id")))
         place = BETWEEN_CALLS.match(text, end).end()  # type: ignore[union-attr]
     return calls
 
@@ -189,15 +189,11 @@ def read_mistral(fields: list[Field]) -> list[ToolCall]:
 
 
 def read_deepseek(fields: list[Field]) -> list[ToolCall]:
-    head, text = fields[0].text, join_from(fields, 1)
-    if len(fields) < 2:
-        return [read_arguments("", head)]
+    head, text = ("", fields[0].text) if len(fields) < 2 else (fields[0].text, join_from(fields, 1))
     fenced = FENCED.match(text) if head.strip() == "function" else None
-    return [
-        read_arguments(fenced[1], text[fenced.end() :].rstrip().removesuffix("```"))
-        if fenced
-        else read_arguments(head, text)
-    ]
+    if fenced:
+        head, text = fenced[1], text[fenced.end() :].rstrip().removesuffix("```")
+    return [read_arguments(head, text)]
 
 
 def read_gemma(fields: list[Field]) -> list[ToolCall]:

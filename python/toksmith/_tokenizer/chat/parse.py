@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -149,7 +149,7 @@ class MessageParser:
 
     def _write(self, text: str) -> None:
         """Adds text, in which marks can be written as text."""
-        text, place = self._held + text, 0
+        text = self._held + text
         if self._undecided and self._grammar.bare:
             begins_call = self._grammar.bare(text)
             if begins_call is None:
@@ -158,12 +158,15 @@ class MessageParser:
             self._undecided = False
             if begins_call:
                 self._enter("call")
-        while (marks := self._written_here()) and (found := pattern_of(marks).search(text, place)):
-            self._held, place = text[place : found.start()], found.end()
-            self._pass(found[0])
+        place = after = 0
+        while (marks := self._written_here()) and (found := pattern_of(marks).search(text, after)):
+            after = found.end()
+            if self._kinds[found[0]] != "think" or not (self._content or found.start() > place):  # else it is content
+                self._held, place = text[place : found.start()], after
+                self._pass(found[0])
         end = len(text)
         longest = max(map(len, marks), default=1)
-        sizes = range(min(longest - 1, end - place), 0, -1)
+        sizes = range(min(longest - 1, end - after), 0, -1)
         end -= next((size for size in sizes if any(mark.startswith(text[-size:]) for mark in marks)), 0)
         if self._part in ("content", "thinking"):
             least = max(place, end - self._most_newlines)
@@ -230,7 +233,7 @@ class MessageParser:
 
     def _put(self, text: str) -> None:
         if self._part in ("call", "header"):
-            self._fields.append(Field("", text))
+            self._fields += [Field("", text)] if text else []
             return
         if self._skipped and text:
             size = min(self._skipped, len(text) - len(text.lstrip("\n")))
@@ -250,10 +253,11 @@ def find_written_marks(grammar: Grammar, kinds: dict[str, str], added: Collectio
     missing = {begin: end for begin, end in grammar.written.items() if begin not in added}
     answers = tuple(end for begin, end in missing.items() if kinds[begin] == "think")
     calls = {begin: (end,) for begin, end in missing.items() if kinds[begin] == "call"}
-    return {"content": (*missing, *answers), "thinking": answers, **calls}
+    return {"content": (*missing,), "thinking": answers, **calls}
 
 
-def pattern_of(marks: Iterable[str]) -> re.Pattern[str]:
+@cache
+def pattern_of(marks: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, marks)))
 
 
