@@ -151,7 +151,7 @@ def test_ids_of_any_kind_give_the_same_message_in_any_parts(name: str) -> None:
     for turn in turns_of(name, [draw.message() for _ in range(STREAMS)]):
         ids, thinking = drawn_ids(draw, tok, turn), draw.random() < 0.2
         stream, parts = tok.parser(family, thinking=thinking), tok.parser(family, thinking=thinking)
-        place, before, earlier = 0, stream.feed([]), []
+        place, before, unread = 0, stream.feed([]), []
         while place < len(ids):
             size = draw.choice([1, 1, 1, 5, 50])
             now = stream.feed(ids[place : place + size])
@@ -161,9 +161,9 @@ def test_ids_of_any_kind_give_the_same_message_in_any_parts(name: str) -> None:
             assert at_end == tok.parse(ids[:place], family=family, thinking=thinking)
             assert at_end.content.startswith(now.content) or at_end.thinking.startswith(now.content)
             assert now.content.startswith(before.content) or now.thinking.startswith(before.content)
-            earlier.append((before, (before.content, before.tool_calls, before.thinking)))
+            unread.append((stream.feed([]), now))
             before = now
-        assert all((kept.content, kept.tool_calls, kept.thinking) == fields for kept, fields in earlier)
+        assert all(kept == read for kept, read in unread)
         check_types(stream.finish())
 
 
@@ -257,6 +257,7 @@ WRITTEN: list[tuple[str, str, str, str, list[tuple[Any, ...]], int]] = [
     ("harmony", "<|message|>a<|end|>", "a", "", [], 0),
     ("harmony", "<|channel|>final<|message|>a<|end|><|start|>user<|message|>b<|end|>", "a", "", [], 1),
     ("harmony", "<|channel|>analysis to=python code<|message|>print(1)<|call|>", "", "", [("python", "print(1)")], 0),
+    ("harmony", "<|channel|>analysis to=python <|constrain|>json<|message|>{}<|call|>", "", "", [("python", {})], 0),
     ("harmony", " to=functions.f<|channel|>commentary json<|message|>{<|call|>", "", "", [("f", "{")], 0),
     ("harmony", "<|channel|>analysis<|message|>a<|end|><|channel|>analysis<|message|>b<|end|>", "", "a\nb", [], 0),
 ]
@@ -268,9 +269,38 @@ def test_what_models_write(
 ) -> None:
     found = parse_text(name, text)
     assert (found.content, found.thinking, len(found.problems)) == (content, thinking, problems)
+    named = [(call.name, call.arguments) for call in found.tool_calls]
     assert [
-        (call.name, ... if ... in want else call.arguments) for call, want in zip(found.tool_calls, calls, strict=True)
+        (name, want[1] if want[1] is ... else data) for (name, data), want in zip(named, calls, strict=True)
     ] == calls
+    good = [bool(call.name) and (type(call.arguments) is dict or call.name == "python") for call in found.tool_calls]
+    assert good == [not call.problem for call in found.tool_calls]
+
+
+def test_a_turn_is_complete_where_its_end_is_marked() -> None:
+    tok, parser = tokenizer_of("harmony"), tokenizer_of("harmony").parser()
+    parts = [
+        ("<|channel|>analysis<|message|>low<|end|>", False),
+        ("<|start|>assistant<|channel|>commentary<|message|>low<|end|>", False),
+        ("<|start|>assistant<|channel|>commentary to=functions.f<|message|>{}", False),
+        ("<|call|>", True),
+        ("<|start|>assistant<|channel|>final<|message|>low", False),
+        ("<|end|>", True),
+        ("<|start|>user", False),
+        ("<|message|>", True),
+        ("lower", True),
+    ]
+    found = [(text, parser.feed(tok.encode(text, special="allow")).complete) for text, _ in parts]
+    assert found == parts
+    message = parser.finish()
+    assert (message.content, message.thinking, message.tool_calls) == ("low\nlow", "low", (ToolCall("f", {}),))
+
+
+def test_a_mark_ends_a_character_that_is_not_complete() -> None:
+    tok = tokenizer_of("qwen")
+    mark, half = tok.token_id("</tool_call>"), [tok.token_id(bytes([byte])) for byte in "é".encode()]
+    assert tok.parse([half[0], mark, half[1]]).content == "\ufffd</tool_call>\ufffd"
+    assert tok.parser().feed([half[0]]).content == "" and tok.parse([half[0]]).content == "\ufffd"
 
 
 def test_the_prompt_can_begin_the_thinking() -> None:
