@@ -12,7 +12,9 @@ from ._model.patterns import Pattern
 from ._playground import Playground, Snapshot
 from ._render.progress import Progress
 from ._sources.convert import ConversionReport
+from ._tokenizer.chat.grammars import ToolCall
 from ._tokenizer.chat.ids import ChatEncoding
+from ._tokenizer.chat.parse import MessageParser, ParsedMessage
 from ._tokenizer.fim import FimMarks
 from ._tokenizer.memory import MemoryUse
 from ._tokenizer.results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
@@ -40,7 +42,9 @@ __all__ = [
     "IdEdit",
     "IdMap",
     "MemoryUse",
+    "MessageParser",
     "Padded",
+    "ParsedMessage",
     "Pattern",
     "Playground",
     "Progress",
@@ -54,6 +58,7 @@ __all__ = [
     "SweepRow",
     "TextSession",
     "TokenTable",
+    "ToolCall",
     "TrainingKind",
     "TrainingRecord",
 ]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from .chat.ids import ChatEncoding
+    from .chat.parse import MessageParser, ParsedMessage
     from .marks import TrustedEncoder
     from .memory import MemoryUse
     from .results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
@@ -400,6 +401,53 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
 
         options = ConversationOptions(messages, tools, add_generation_prompt, continue_final_message, variables or {})
         return encode_conversation(self, template, options)
+
+    def parse(self, ids: Iterable[int], *, family: str | None = None, thinking: bool = False) -> ParsedMessage:
+        """The message that a model wrote, from the ids that it sampled: content,
+        thinking and tool calls.
+
+        Ids decide what is a mark: `<tool_call>` as ordinary text is content,
+        except for tokenizers without this added token, whose models write it
+        as text. No ids of the model are an error: what does not follow the
+        grammar is text, with a problem.
+
+        Args:
+            ids: After the generation prompt, with or without the id that ends
+                the turn.
+            family: "chatml" (Qwen), "llama", "mistral", "deepseek", "gemma" or
+                "harmony" (GPT-OSS); None for the family whose added tokens
+                the tokenizer has.
+            thinking: Whether the prompt began the thinking, as with
+                DeepSeek-R1.
+        Raises:
+            UnknownId: No token has one of the ids.
+            InvalidOption: The tokenizer lacks the marks of the family.
+            UnknownName: There is no such family.
+
+        >>> import toksmith
+        >>> marks = ["<|im_end|>", "<tool_call>", "</tool_call>"]
+        >>> tok = toksmith.train("low lower", 262, special_tokens=marks)
+        >>> text = 'low<tool_call>{"name": "f", "arguments": {"n": 1}}</tool_call><|im_end|>'
+        >>> found = tok.parse(tok.encode(text, special="allow"))
+        >>> found.content, found.tool_calls, found.complete
+        ('low', (ToolCall(name='f', arguments={'n': 1}, problem='', id=''),), True)
+        """
+        parser = self.parser(family, thinking=thinking)
+        parser.feed(ids)
+        return parser.finish()
+
+    def parser(self, family: str | None = None, *, thinking: bool = False) -> MessageParser:
+        """A parser for ids that come one by one; see `parse`.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260, special_tokens=["<|im_end|>"])
+        >>> parser = tok.parser("chatml")
+        >>> [parser.feed(id).content for id in tok.encode("low ☀")], parser.finish().complete
+        (['low', 'low ', 'low ', 'low ', 'low ☀'], False)
+        """
+        from .chat.parse import make_parser
+
+        return make_parser(self, family, thinking)
 
     def encode_padded(
         self,
