@@ -35,6 +35,7 @@ UNKNOWN = Origin()
 class Marked(str):
     """A text with the end and the origin of each of its runs."""
 
+    __slots__ = ("ends",)
     ends: tuple[tuple[int, Origin], ...]
 
     def __new__(cls, text: object = "") -> Marked:  # noqa: PYI034 - `Self` came with Python 3.11
@@ -46,21 +47,7 @@ class Marked(str):
     @staticmethod
     def of(runs: Iterable[Run]) -> Marked:
         """The text of these runs."""
-        texts: list[str] = []
-        ends: list[tuple[int, Origin]] = []
-        for text, origin in runs:
-            if not text:
-                continue
-            end = len(text) + (ends[-1][0] if ends else 0)
-            if ends and ends[-1][1] == origin:
-                ends.pop()
-            texts.append(text)
-            ends.append((end, origin))
-        if ends:
-            spend(ends[-1][0] + RUN * len(texts))
-        new = Marked("".join(texts))
-        new.ends = tuple(ends)
-        return new
+        return concat([mark_text(text, origin) for text, origin in runs])
 
     def runs(self) -> list[Run]:
         """The parts of the text with their origins, in order."""
@@ -72,7 +59,12 @@ class Marked(str):
 
     def part(self, start: int, end: int) -> Marked:
         """`self[start:end]` for places in the text."""
-        return self if start <= 0 and end >= len(self) else Marked.of(self.runs_within(start, end))
+        if start <= 0 and end >= len(self):
+            return self
+        if len(self.ends) == 1:
+            spend(RUN)
+            return mark_text(str.__getitem__(self, slice(max(start, 0), end)), self.ends[0][1])
+        return Marked.of(self.runs_within(start, end))
 
     def runs_within(self, start: int, end: int) -> list[Run]:
         """The runs of a part."""
@@ -206,19 +198,37 @@ class Marked(str):
 
 def mark_text(text: str, origin: Origin) -> Marked:
     """A text of one origin."""
-    return Marked.of([(str.__str__(text), origin)])
+    new = str.__new__(Marked, str.__str__(text))
+    new.ends = ((len(new), origin),) if text else ()
+    spend(len(new))
+    return new
 
 
 def concat(parts: Iterable[object]) -> Marked:
     """The parts as one text; a part that is not `Marked` is of unknown origin."""
-    runs: list[Run] = []
+    texts: list[str] = []
+    ends: list[tuple[int, Origin]] = []
+    at, last = 0, None
     for part in parts:
-        if isinstance(part, Marked):
-            runs += part.runs()
+        if type(part) is Marked:
+            texts.append(part)
+            runs = part.ends
         else:
             pay_text(part)
-            runs.append((str(part), UNKNOWN))
-    return Marked.of(runs)
+            texts.append(str(part))
+            runs = ((len(texts[-1]), UNKNOWN),) if texts[-1] else ()
+        start = at
+        for end, origin in runs:
+            at = start + end
+            if origin == last:
+                ends[-1] = (at, origin)
+            else:
+                ends.append((at, origin))
+                last = origin
+    spend(at + RUN * max(len(texts), len(ends)))
+    new = str.__new__(Marked, "".join(texts))
+    new.ends = tuple(ends)
+    return new
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -2,7 +2,7 @@
 
 The environment is that of transformers: a Jinja sandbox that trims blocks, with `tojson`, `raise_exception`, `strftime_now`,
 `break`, `continue` and `{% generation %}`. `TemplateRewriter` changes the template before Jinja compiles it: each text that the
-template itself spells becomes `Marked`, and `~` becomes `marked.concat`.
+template itself spells becomes `Marked`, and `~` becomes `marked.concat`. `TemplateCompiler` calls these functions directly.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import json
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, partial, reduce, wraps
 from typing import Any
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes, pass_environment
+from jinja2.compiler import CodeGenerator
 from jinja2.ext import Extension, loopcontrols
 from jinja2.filters import make_attrgetter
 from jinja2.parser import Parser
-from jinja2.runtime import Context
+from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
@@ -36,11 +37,14 @@ from .budget import (
     size_of,
     spend,
 )
-from .marked import TEMPLATE, Marked, concat, mark_text
+from .marked import TEMPLATE, Marked, Origin, concat, mark_text
 
 __all__ = ["render_template"]
 
 MOST_CHARACTERS = 1 << 18
+GENERATION = "{% generation %}"
+TEXTS = (nodes.TemplateData, nodes.Const)
+LOOP = {"depth", "depth0", "first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0"}
 COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
 FAILURES = (
@@ -68,15 +72,25 @@ class TemplateRefusal(TemplateError):
 class TemplateRewriter(NodeTransformer):
     """Marks the texts that the template spells, and adds payments for loops and for operations that Python does in one go."""
 
+    def __init__(self, own_texts: list[Marked]) -> None:
+        self._own_texts = own_texts
+
     def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:
-        return self.call("own_text", [nodes.Const(node.data)], node)
+        return self.own_text(node.data, node)
 
     def visit_Const(self, node: nodes.Const) -> nodes.Node:
-        return self.call("own_text", [node], node) if isinstance(node.value, str) else node
+        return self.own_text(node.value, node) if isinstance(node.value, str) else node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
         self.generic_visit(node)
         return self.call("concat", [nodes.List(node.nodes)], node)
+
+    def visit_Add(self, node: nodes.Add) -> nodes.Node:
+        first, rest = node.left, [node.right]
+        while isinstance(first, nodes.Add):
+            rest.append(first.right)
+            first = first.left
+        return self.call("add", [nodes.List([self.visit(part) for part in (first, *reversed(rest))])], node)
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
         price = self.price(node)
@@ -86,15 +100,21 @@ class TemplateRewriter(NodeTransformer):
             node.test = self.call("pay_operation", [node.test], node)
         return node
 
-    def visit_Macro(self, node: nodes.Macro | nodes.Block) -> nodes.Node:
+    def visit_Macro(self, node: nodes.Macro | nodes.Block | nodes.CallBlock) -> nodes.Node:
         price = self.price(node)
         self.generic_visit(node)
         node.body.insert(0, price)
         return node
 
-    visit_Block = visit_Macro
+    visit_Block = visit_CallBlock = visit_Macro
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Expr:
+        operands = [node, *node.ops]
+        if len(operands) == 2 and node.ops[0].op in ("eq", "ne"):
+            if any(isinstance(operand.expr, nodes.Const) for operand in operands):
+                for operand in operands:  # compares no more than the length of the constant
+                    operand.expr = operand.expr if isinstance(operand.expr, nodes.Const) else self.visit(operand.expr)
+                return node
         self.generic_visit(node)
         node.expr = self.call("pay_items", [node.expr], node)
         for operand in node.ops:
@@ -103,6 +123,9 @@ class TemplateRewriter(NodeTransformer):
         return node
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:
+        if isinstance(node.arg, nodes.Const):
+            node.node = self.visit(node.node)
+            return node
         self.generic_visit(node)
         return self.call("pay_value", [node], node) if isinstance(node.arg, nodes.Slice) else node
 
@@ -111,9 +134,16 @@ class TemplateRewriter(NodeTransformer):
         return self.call("pay_items", [node], node) if node.ctx == "load" else node
 
     def price(self, node: nodes.Node) -> nodes.Node:
-        """A statement that pays for a body: each of its nodes is an operation."""
-        size = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)))
-        return nodes.ExprStmt(self.call("spend", [size], node)).set_lineno(node.lineno)
+        """A statement that pays for a body: each of its nodes is an operation, and its texts are written."""
+        texts = (each.data if isinstance(each, nodes.TemplateData) else each.value for each in node.find_all(TEXTS))
+        size = sum(len(text) for text in texts if isinstance(text, str))
+        price = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)) + size)
+        return nodes.ExprStmt(self.call("spend", [price], node)).set_lineno(node.lineno)
+
+    def own_text(self, text: str, node: nodes.Node) -> nodes.Expr:
+        """The text of the template, marked."""
+        self._own_texts.append(mark_text(text, TEMPLATE))
+        return self.call("own_texts", [nodes.Const(len(self._own_texts) - 1)], node)
 
     def call(self, name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Expr:
         """A call of a function of the environment in the place of a node. Names in templates cannot reach the function."""
@@ -122,27 +152,56 @@ class TemplateRewriter(NodeTransformer):
         return call_node
 
 
+class TemplateCompiler(CodeGenerator):
+    """Writes the calls of `TemplateRewriter` as direct calls, without the checks of the sandbox."""
+
+    def visit_Call(self, node: nodes.Call, frame: Any, forward_caller: bool = False) -> None:
+        if not isinstance(node.node, nodes.EnvironmentAttribute):
+            super().visit_Call(node, frame, forward_caller=forward_caller)
+            return
+        brackets = "[]" if node.node.name == "own_texts" else "()"
+        self.write(f"environment.{node.node.name}{brackets[0]}")
+        for argument in node.args:
+            self.visit(argument, frame)
+        self.write(brackets[1])
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
+            super()._output_child_pre(node, frame, finalize)
+        else:
+            self.write("environment.finalize(")
+
+    def _output_child_post(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
+            super()._output_child_post(node, frame, finalize)
+        else:
+            self.write(")")
+
+
 class Generation(Extension):
     """`{% generation %}`: text that the model writes."""
 
     tags = {"generation"}  # noqa: RUF012 - as Jinja declares it
 
     def parse(self, parser: Parser) -> nodes.Node:
-        """The block as a call."""
+        """The block as a filter, whose name no template can write."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        return nodes.CallBlock(self.call_method("written"), [], [], body).set_lineno(line)
+        return nodes.FilterBlock(body, nodes.Filter(None, GENERATION, [], [], None, None), lineno=line)
 
-    def written(self, caller: Callable[[], str]) -> str:
-        """The block's text."""
-        return Marked.of((text, origin._replace(generated=True)) for text, origin in concat([caller()]).runs())
+
+def as_generated(text: str) -> Marked:
+    """The text of a block `{% generation %}`."""
+    marked = concat([text])
+    marked.ends = tuple((end, Origin(*origin[:3], generated=True)) for end, origin in marked.ends)
+    return marked
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """The environment of templates, with texts that keep their origins and operations that are paid."""
 
+    code_generator_class = TemplateCompiler
     concat = staticmethod(concat)
-    own_text = staticmethod(partial(mark_text, origin=TEMPLATE))
     spend = staticmethod(spend)
     pay_operation = staticmethod(partial(pay_and_return, lambda _: spend(OPERATION)))
     pay_value = staticmethod(partial(pay_and_return, pay_value))
@@ -158,8 +217,10 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             "finalize": pay_output,
         }
         super().__init__(extensions=[Generation, loopcontrols], **options)
+        self.own_texts: list[Marked] = []
         self.filters |= {"tojson": as_json, "join": join_with_origins}
         self.filters = {name: wrap_filter(name, function) for name, function in self.filters.items()}
+        self.filters |= {GENERATION: as_generated, "trim": strip_first(self.filters["trim"])}
         tests: dict[str, Any] = dict(self.tests)
         comparing = (name for name, test in tests.items() if test in COMPARING or name == "in")
         self.tests |= {name: wrap_test(tests[name]) for name in comparing}
@@ -171,9 +232,20 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         exists = hasattr(str, attr) if isinstance(obj, Marked) else attr == "decode" if isinstance(obj, bytes) else True
         return exists and super().is_safe_attribute(obj, attr, value)
 
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """`obj.attribute`; a field of a message needs no check."""
+        if type(obj) is dict and not hasattr(dict, attribute):
+            found = obj.get(attribute, self)
+            return self.undefined(obj=obj, name=attribute) if found is self else found
+        return getattr(obj, attribute) if type(obj) is LoopContext and attribute in LOOP else super().getattr(obj, attribute)
+
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a call, paid before it runs."""
         spend(OPERATION)
+        if type(function) is Macro:  # its body pays
+            kwargs.pop("_loop_vars", None)
+            kwargs.pop("_block_vars", None)
+            return function(context.eval_ctx, *args, **kwargs)
         method = getattr(function, "__wrapped__", function)  # Jinja wraps `format`
         values = [*args, *kwargs.values()]
         text = getattr(method, "__self__", None)
@@ -186,22 +258,41 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
                 pay_value(value)
         return super().call(context, function, *args, **kwargs)
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+    def add(self, values: list[Any]) -> Any:
+        """The sum of the values."""
+        if all(type(value) is Marked for value in values):
+            return concat(values)
+        return reduce(lambda left, right: self.call_binop(None, "+", left, right), values)
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """The result of an operator, paid before it runs."""
         pay_operator(operator, left, right)
         return super().call_binop(context, operator, left, right)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        rewritten: nodes.Template = TemplateRewriter().visit(super()._parse(source, name, filename))
+        rewritten: nodes.Template = TemplateRewriter(self.own_texts).visit(super()._parse(source, name, filename))
         rewritten.set_environment(self)
         return rewritten
 
 
-def pay_output(value: Any) -> Any:
-    """A value that the template writes, paid before Jinja converts it to text."""
-    if not isinstance(value, str):
-        pay_text(value)
-    return value
+def pay_output(value: Any) -> str:
+    """A value that the template writes, as text."""
+    if isinstance(value, str):
+        return value
+    pay_text(value)
+    return str(value)
+
+
+def strip_first(trim: Callable[..., Any]) -> Callable[..., Any]:
+    """The filter `trim`, sooner for a text without other arguments."""
+
+    def strip(value: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(value) is not Marked or args or kwargs:
+            return trim(value, *args, **kwargs)
+        spend(OPERATION + len(value))
+        return value.strip()
+
+    return strip
 
 
 def wrap_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
