@@ -15,27 +15,27 @@ use crate::errors;
 use crate::text::{Errors, Text, as_texts, texts};
 
 /// Ids, starts and ends.
-type Ranges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+pub type Ranges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
 /// The ids and ranges of a job's texts, and the number of ids of each.
-struct PlacedPart {
-    ids: Vec<u32>,
-    spans: Spans,
+pub struct PlacedPart {
+    pub ids: Vec<u32>,
+    pub spans: Spans,
     counts: Vec<usize>,
 }
 
 impl PlacedPart {
-    fn new(characters: bool) -> Self {
+    pub fn new(characters: bool) -> Self {
         let count = if characters { Count::Characters } else { Count::Bytes };
         Self { ids: Vec::new(), spans: Spans::new(count), counts: Vec::new() }
     }
 
     /// The ends of the lists, to append the next ids and ranges.
-    fn end(&mut self) -> PlacedIds<'_> {
+    pub fn end(&mut self) -> PlacedIds<'_> {
         PlacedIds { ids: &mut self.ids, spans: &mut self.spans }
     }
 
-    fn into_arrays(self, py: Python<'_>) -> Ranges<'_> {
+    pub fn into_arrays(self, py: Python<'_>) -> Ranges<'_> {
         let numbers =
             |places: Vec<usize>| places.into_iter().map(|place| place.cast_signed() as i64).collect::<Vec<_>>();
         (

@@ -724,6 +724,11 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         return tuple(token for token in self.model.added_tokens if is_mark(self.model, token))
 
     @cached_property
+    def _mark_finder(self) -> _core.Marks:
+        ids = {token.id for token in self._marks} - {self.model.unknown_id}
+        return _core.Marks([token.content for token in self._marks], [*ids])
+
+    @cached_property
     def _trusted_encoder(self) -> TrustedEncoder:
         from .marks import TrustedEncoder
 

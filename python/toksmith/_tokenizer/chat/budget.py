@@ -12,6 +12,7 @@ from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, Va
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain
 from typing import Any
 
 from jinja2 import TemplateError
@@ -35,7 +36,7 @@ OPERATION, RUN, NODE, ITEM = 256, 64, 64, 8
 FREE, FOR_EACH, VALUE = 1 << 25, 256, 1024
 MOST_BITS = 4096  # of an integer that an operator computes; Python writes integers of this size
 
-LEFT: ContextVar[list[int] | None] = ContextVar("LEFT", default=None)
+LEFT: ContextVar[list[Any] | None] = ContextVar("LEFT", default=None)  # units, and the conversation if it added none yet
 FIELD = re.compile(r"%[^a-zA-Z%]*|\{[^{}]*\}")
 NESTED_WIDTH = re.compile(r"%[^a-zA-Z%]*\*|\{[^{}]*:[^{}]*\{")  # `%*d` and `{:{}}` take a width from an argument
 Groups = (list, tuple, AbstractSet, Mapping, KeysView, ItemsView, ValuesView)
@@ -46,13 +47,13 @@ class OverBudget(TemplateError):
 
 
 @contextmanager
-def allow_work(size: int) -> Iterator[None]:
-    """Sets the budget for the code within the block, for a conversation of this size."""
-    limit = FREE + FOR_EACH * size
-    token = LEFT.set([limit])
+def allow_work(conversation: Any) -> Iterator[None]:
+    """Sets the budget for the code within the block. The size of the conversation is counted once its template needs it."""
+    token = LEFT.set([FREE, conversation])
     try:
         yield
     except OverBudget as error:
+        limit = FREE + FOR_EACH * size_of(conversation)
         problem = error.message or f"it does more than {limit:,} units of work, the limit for this conversation"
         raise OverBudget(problem) from None
     finally:
@@ -69,16 +70,20 @@ def spend(units: int) -> None:
     if budget is not None:
         budget[0] -= units
         if budget[0] < 0:
-            raise OverBudget
+            if budget[1] is None:
+                raise OverBudget
+            budget[0] += FOR_EACH * size_of(budget[1])
+            budget[1] = None
+            spend(0)
 
 
 def size_of(value: Any) -> int:
     """The budget that a value of the caller adds: its characters, and 1,024 for each text, number and collection."""
     if isinstance(value, (str, bytes)):
         return VALUE + len(value)
-    if isinstance(value, Mapping):
-        return VALUE + sum(size_of(key) + size_of(item) for key, item in value.items())
-    return VALUE + (sum(map(size_of, value)) if isinstance(value, (list, tuple)) else 0)
+    if isinstance(value, (list, tuple)):
+        return VALUE + sum(map(size_of, value))
+    return VALUE + (sum(map(size_of, chain(value, value.values()))) if isinstance(value, Mapping) else 0)
 
 
 def pay_value(value: Any) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -113,22 +114,33 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
             f"messages: message {number}: expected a mapping with role and content, not {type(message).__name__}"
         )
 
-    def text(part: str) -> Marked:
-        return mark_text(part, Origin(message=number))
+    content, role, other = origins_of(number)
+    marked = {}
+    for name, value in message.items():
+        if name == "content":
+            marked[mark_name(name, number)] = map_texts(value, content)
+        elif name == "role" and isinstance(value, str):
+            marked[mark_name(name, number)] = mark_text(value, role if value in ROLES else other)
+        else:
+            marked[map_texts(name, other)] = map_texts(value, other)
+    return marked
 
-    def content(part: str) -> Marked:
-        return mark_text(part, Origin(message=number, content=True))
 
-    def role(part: str) -> Marked:
-        return mark_text(part, Origin(trusted=part in ROLES, message=number))
+@lru_cache(maxsize=4096)
+def origins_of(number: int) -> tuple[Origin, Origin, Origin]:
+    """The origins of a message's content, usual role, and other texts."""
+    return Origin(message=number, content=True), Origin(True, number), Origin(message=number)
 
-    changes = {"content": content, "role": role}
-    return {text(name): map_texts(value, changes.get(name, text)) for name, value in message.items()}
+
+@lru_cache(maxsize=4096)
+def mark_name(name: str, number: int) -> Marked:
+    """The name of a field of a message."""
+    return mark_text(name, Origin(message=number))
 
 
 def mark_unknown(value: Any, _number: int = 0) -> Any:
     """A value with untrusted texts."""
-    return map_texts(value, lambda part: mark_text(part, UNKNOWN))
+    return map_texts(value, UNKNOWN)
 
 
 def cut_after_message(text: Marked, number: int) -> Marked:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _core
 from ..._base.wording import number_of, preview_items
 from ..._model.model import AddedToken
 from ...errors import UnknownName
-from .marked import Marked, Origin
-
-if TYPE_CHECKING:
-    from ..results import Encoding
+from ..marks import PlacedIds
+from .marked import Marked
 
 __all__ = ["ChatEncoding", "encode_chat"]
 
@@ -75,43 +74,16 @@ class ChatEncoding:
 def encode_chat(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     """The ids of the text, in which only trusted text can be a mark."""
     plain = str.__str__(text)
-    encoding = tok.encode_with_offsets(plain, special="allow")
-    disarmed = sorted({*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, encoding)})
+    assistants = bytes(role == "assistant" for role in roles)
+    placed, labels, trusted = _core.encode_runs(tok._engine, tok._mark_finder, plain, text.ends, assistants)
+    disarmed: list[tuple[int, str]] = []
+    if not trusted:
+        found = PlacedIds(*placed)
+        disarmed = sorted({*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, found)})
     if disarmed:
-        encoding = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
-    origins = [origin for _, origin in text.ends] or [Origin()]
-    blocks = any(origin.generated for origin in origins)
-    mask = [
-        origin.generated if blocks else origin.content and roles[origin.message] == "assistant" for origin in origins
-    ]
-    run_of = runs_of(text, encoding.starts, encoding.ends)
-    return ChatEncoding(
-        encoding.ids,
-        encoding.starts,
-        encoding.ends,
-        np.array([origin.message for origin in origins], np.int32)[run_of],
-        np.array(mask, np.uint8)[run_of],
-        plain,
-        disarmed,
-    )
-
-
-def runs_of(text: Marked, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each id, the number of its run. An id that a message and the template spell together belongs to the message."""
-    if not text.ends:
-        return np.zeros(len(starts), np.int64)
-    places = np.array([end for end, _ in text.ends], np.int64)
-    first = np.minimum(np.searchsorted(places, starts, "right"), len(places) - 1)
-    last = np.minimum(np.searchsorted(places, ends, "left"), len(places) - 1)
-    for index in np.flatnonzero(last > first).tolist():
-        runs = range(int(first[index]), int(last[index]) + 1)
-        first[index] = next((run for run in runs if is_from_conversation(text.ends[run][1])), runs[0])
-    return first
-
-
-def is_from_conversation(origin: Origin) -> bool:
-    """Whether the run comes from a message or the model."""
-    return origin.generated or origin.message >= 0
+        placed = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
+        labels = _core.label_ids(placed.starts, placed.ends, text.ends, assistants)
+    return ChatEncoding(*placed, *labels, plain, disarmed)
 
 
 def find_spelled_marks(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, str]]:
@@ -124,7 +96,7 @@ def find_spelled_marks(marks: Sequence[AddedToken], text: Marked) -> Iterator[tu
             place = str.find(text, content, place + 1)
 
 
-def find_untrusted_ids(tok: Any, text: Marked, found: Encoding) -> Iterator[tuple[int, str]]:
+def find_untrusted_ids(tok: Any, text: Marked, found: PlacedIds) -> Iterator[tuple[int, str]]:
     """The marks among the ids that trusted text does not spell completely, with their places.
 
     `find_spelled_marks` misses some: a normalizer can turn another spelling into a token, a lone surrogate becomes U+FFFD, and

@@ -206,6 +206,8 @@ def mark_text(text: str, origin: Origin) -> Marked:
 
 def concat(parts: Iterable[object]) -> Marked:
     """The parts as one text; a part that is not `Marked` is of unknown origin."""
+    if type(parts) is list and len(parts) == 1 and type(parts[0]) is Marked:
+        return parts[0]
     texts: list[str] = []
     ends: list[tuple[int, Origin]] = []
     at, last = 0, None
@@ -231,12 +233,12 @@ def concat(parts: Iterable[object]) -> Marked:
     return new
 
 
-def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with `change` applied to each text in it, including keys."""
+def map_texts(value: Any, origin: Origin) -> Any:
+    """A JSON value whose texts, including keys, have the origin."""
     if isinstance(value, str):
-        return change(value)
+        return mark_text(value, origin)
     if isinstance(value, dict):
-        return {map_texts(key, change): map_texts(item, change) for key, item in value.items()}
+        return {map_texts(key, origin): map_texts(item, origin) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [map_texts(item, change) for item in value]
+        return [map_texts(item, origin) for item in value]
     return value

@@ -34,7 +34,6 @@ from .budget import (
     pay_operator,
     pay_text,
     pay_value,
-    size_of,
     spend,
 )
 from .marked import TEMPLATE, Marked, Origin, concat, mark_text
@@ -169,13 +168,19 @@ class TemplateCompiler(CodeGenerator):
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
             super()._output_child_pre(node, frame, finalize)
         else:
-            self.write("environment.finalize(")
+            self.write("(" if is_text(node) else "environment.finalize(")
 
     def _output_child_post(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
             super()._output_child_post(node, frame, finalize)
         else:
             self.write(")")
+
+
+def is_text(node: nodes.Expr) -> bool:
+    """Whether the value of a rewritten expression is always a text."""
+    called = node.node if isinstance(node, nodes.Call) else None
+    return isinstance(called, nodes.EnvironmentAttribute) and called.name in ("own_texts", "concat")
 
 
 class Generation(Extension):
@@ -409,9 +414,8 @@ def render_template(source: str, variables: Mapping[str, object]) -> Marked:
         InvalidOption: It refuses the messages.
     """
     template = compile_template(source)
-    size = len(source) + size_of(variables)
     try:
-        with allow_work(size):
+        with allow_work([source, variables]):
             return concat(template.root_render_func(template.new_context(dict(variables))))
     except TemplateRefusal as error:
         raise InvalidOption("messages", variables["messages"], f"what the template accepts; error: {error}") from None
