@@ -109,6 +109,9 @@ def encode_runs(
     tuple[NDArray[np.int32], NDArray[np.uint8]],
     bool,
 ]: ...
+def encode_ragged_runs(
+    engine: Engine, marks: Marks, chats: list[tuple[str, tuple[tuple[int, tuple[Any, ...]], ...], bytes]], threads: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8], list[int]]: ...
 def label_ids(
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],

@@ -66,6 +66,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(offsets::encode_in_pieces, module)?)?;
     module.add_class::<runs::Marks>()?;
     module.add_function(wrap_pyfunction!(runs::encode_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(runs::encode_ragged_runs, module)?)?;
     module.add_function(wrap_pyfunction!(runs::label_ids, module)?)?;
     module.add_function(wrap_pyfunction!(stream::find_cut, module)?)?;
     module.add_class::<tally::Tally>()?;

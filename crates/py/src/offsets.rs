@@ -30,6 +30,13 @@ impl PlacedPart {
         Self { ids: Vec::new(), spans: Spans::new(count), counts: Vec::new() }
     }
 
+    /// Drops all results and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ids.clear();
+        self.spans.starts.clear();
+        self.spans.ends.clear();
+    }
+
     /// The ends of the lists, to append the next ids and ranges.
     pub fn end(&mut self) -> PlacedIds<'_> {
         PlacedIds { ids: &mut self.ids, spans: &mut self.spans }

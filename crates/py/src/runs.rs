@@ -2,16 +2,20 @@
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
+use toksmith_core::encode::Encoder;
+use toksmith_core::encode::session::Session;
 use toksmith_core::split::Text as CoreText;
 use toksmith_core::split::runs::{Marks as CoreMarks, Runs};
 use toksmith_core::split::special::Allow;
+use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
+use crate::batch::JobPlan;
 use crate::engine::Engine;
 use crate::errors;
 use crate::offsets::{PlacedPart, Ranges};
-use crate::text::{Errors, Text};
+use crate::text::{Errors, Text, as_texts};
 
 /// The tokens of a tokenizer that only trusted text can spell.
 #[pyclass(frozen, module = "toksmith._core")]
@@ -80,6 +84,20 @@ impl RunTable {
     }
 }
 
+/// Replaces a part by the ids of a text, and returns whether only trusted text spells marks. A repaired text is not
+/// checked, because its characters have other places than the runs.
+fn encode_checked(
+    (encoder, session, stop): (&Encoder, &mut Session, &Stop),
+    (text, repaired): (CoreText<'_>, bool),
+    (marks, table): (&CoreMarks, &RunTable),
+    part: &mut PlacedPart,
+) -> toksmith_core::Result<bool> {
+    part.clear();
+    encoder.encode_with_offsets(text, &Allow::All, stop, session, part.end())?;
+    let CoreText::Str(text) = text else { return Ok(false) };
+    Ok(!repaired && marks.are_trusted(text, &part.ids, (&part.spans.starts, &part.spans.ends), table.runs()))
+}
+
 /// The ids of a text with their ranges and labels, and whether only trusted text spells marks.
 #[guarded]
 #[pyfunction]
@@ -96,12 +114,9 @@ pub fn encode_runs<'py>(
     let repaired = matches!(text, Text::Repaired(..));
     let (mut part, mut labels, trusted) = engine.call_on(py, &text, |encoder, text, stop| {
         let mut part = PlacedPart::new(true);
-        encoder.with_session(|session| encoder.encode_with_offsets(text, &Allow::All, stop, session, part.end()))?;
-        let places = (&part.spans.starts[..], &part.spans.ends[..]);
-        let trusted = match text {
-            CoreText::Str(text) if !repaired => marks.are_trusted(text, &part.ids, places, table.runs()),
-            _ => false,
-        };
+        let trusted = encoder.with_session(|session| {
+            encode_checked((encoder, session, stop), (text, repaired), (marks, &table), &mut part)
+        })?;
         let labels = table.labels(&part.spans.starts, &part.spans.ends);
         Ok((part, labels, trusted))
     })?;
@@ -110,6 +125,81 @@ pub fn encode_runs<'py>(
         labels = table.labels(&part.spans.starts, &part.spans.ends);
     }
     Ok((part.into_arrays(py), (labels.0.into_pyarray(py), labels.1.into_pyarray(py)), trusted))
+}
+
+/// A text, its runs, and its assistants: the arguments of [`encode_runs`].
+type Chat<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>, Bound<'py, PyBytes>);
+
+/// The ids of a job's texts, their mask, the number of ids of each, and the texts that are not trusted.
+#[derive(Default)]
+struct MaskedPart {
+    ids: Vec<u32>,
+    mask: Vec<u8>,
+    counts: Vec<usize>,
+    untrusted: Vec<usize>,
+}
+
+/// Ids, the end of each text, the mask, and the texts in which untrusted text can spell marks.
+type Masked<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u8>>, Vec<usize>);
+
+/// The ids and the masks of many texts.
+#[guarded]
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn encode_ragged_runs<'py>(
+    py: Python<'py>,
+    engine: &Bound<'py, Engine>,
+    marks: &Bound<'py, Marks>,
+    chats: Vec<Chat<'py>>,
+    threads: usize,
+) -> PyResult<Masked<'py>> {
+    let marks = &marks.get().0;
+    let texts = chats.iter().enumerate().map(|(place, (text, ..))| Text::new(text, Errors::Replace, Some(place)));
+    let texts = texts.collect::<PyResult<Vec<_>>>()?;
+    let tables = chats.iter().map(|(_, runs, assistants)| RunTable::new(runs, assistants.as_bytes()));
+    let tables = tables.collect::<PyResult<Vec<_>>>()?;
+    let repaired: Vec<_> = texts.iter().map(|text| matches!(text, Text::Repaired(..))).collect();
+    let each = as_texts(&texts)?;
+    let (encoder, _) = engine.get().for_long_texts();
+    let load = JobPlan::new(each.iter().map(|text| text.as_bytes().len()), threads, encoder.uses_regex());
+    let work = |jobs: &mut Jobs<'_, usize, MaskedPart>, stop: &Stop| {
+        let mut one = PlacedPart::new(true);
+        encoder.with_session(|session| {
+            jobs.for_each(|job| {
+                let mut part = MaskedPart::default();
+                for place in load.texts(job) {
+                    stop.check()?;
+                    let (text, table) = ((each[place], repaired[place]), &tables[place]);
+                    let trusted = encode_checked((encoder, session, stop), text, (marks, table), &mut one);
+                    if !trusted.map_err(|error| error.in_batch(place))? {
+                        part.untrusted.push(place);
+                    }
+                    part.ids.extend_from_slice(&one.ids);
+                    let masked = |run, ids| part.mask.resize(part.mask.len() + ids, table.mask[run]);
+                    table.runs().of_ids(&one.spans.starts, &one.spans.ends, masked);
+                    part.counts.push(one.ids.len());
+                }
+                Ok(part)
+            });
+        });
+    };
+    let (mut all, mut ends) = (MaskedPart::default(), Vec::with_capacity(texts.len()));
+    let gathered = load.run(py, work, |parts| {
+        for part in parts {
+            all.ids.extend_from_slice(&part.ids);
+            all.mask.extend_from_slice(&part.mask);
+            all.untrusted.extend_from_slice(&part.untrusted);
+            ends.extend(part.counts.iter().map(|&ids| ids as u64));
+        }
+        Ok(())
+    });
+    gathered.map_err(|problem| errors::with_batch_offset(py, &problem, &texts, Text::offset))?;
+    let mut at = 0;
+    ends.iter_mut().for_each(|end| {
+        at += *end;
+        *end = at;
+    });
+    Ok((all.ids.into_pyarray(py), ends.into_pyarray(py), all.mask.into_pyarray(py), all.untrusted))
 }
 
 /// The labels of ids with these ranges.

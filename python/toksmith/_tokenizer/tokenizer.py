@@ -401,6 +401,42 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         options = ConversationOptions(messages, tools, add_generation_prompt, continue_final_message, variables or {})
         return encode_conversation(self, template, options)
 
+    def encode_chats(
+        self,
+        conversations: Iterable[Sequence[Mapping[str, Any]]],
+        *,
+        template: str | os.PathLike[str],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+    ) -> Ragged:
+        """The ids of many conversations in one array, with the mask of the
+        assistant's ids: the data of supervised fine-tuning.
+
+        Ids and masks are those of `chat`, and arguments mean the same. The
+        core encodes conversations without the interpreter's lock while the
+        template renders the next ones, in about 2 million characters at a
+        time.
+
+        Args:
+            conversations: Of messages, as `chat` takes them; any iterable.
+        Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape
+            (conversations,); `.mask` uint8, shape (n,).
+        Raises: as `chat`; InvalidOption gives the number of the conversation
+            that the template refuses.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260, special_tokens=["<|im_start|>", "<|im_end|>"])
+        >>> talk = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]
+        >>> found = tok.encode_chats([talk, talk[:1]], template="chatml")
+        >>> found.ends.tolist(), tok.decode(found.ids[found.mask == 1])
+        ([26, 35], 'lower')
+        """
+        from .chat.conversation import ConversationOptions, encode_conversations
+
+        options = ConversationOptions((), tools, False, False, variables or {})
+        return encode_conversations(self, conversations, template, options, thread_count(threads))
+
     def encode_padded(
         self,
         texts: Iterable[Text],
@@ -722,6 +758,10 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         from .marks import is_mark  # imported on demand: few calls need it
 
         return tuple(token for token in self.model.added_tokens if is_mark(self.model, token))
+
+    @cached_property
+    def _added_contents(self) -> frozenset[str]:
+        return frozenset(token.content for token in self.model.added_tokens)
 
     @cached_property
     def _mark_finder(self) -> _core.Marks:

@@ -8,7 +8,7 @@ such as `'x' * n` or `'%9d'`, is paid before it runs. Left out: the places where
 from __future__ import annotations
 
 import re
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -36,7 +36,7 @@ OPERATION, RUN, NODE, ITEM = 256, 64, 64, 8
 FREE, FOR_EACH, VALUE = 1 << 25, 256, 1024
 MOST_BITS = 4096  # of an integer that an operator computes; Python writes integers of this size
 
-LEFT: ContextVar[list[Any] | None] = ContextVar("LEFT", default=None)  # units, and the conversation if it added none yet
+LEFT: ContextVar[list[int] | None] = ContextVar("LEFT", default=None)
 FIELD = re.compile(r"%[^a-zA-Z%]*|\{[^{}]*\}")
 NESTED_WIDTH = re.compile(r"%[^a-zA-Z%]*\*|\{[^{}]*:[^{}]*\{")  # `%*d` and `{:{}}` take a width from an argument
 Groups = (list, tuple, AbstractSet, Mapping, KeysView, ItemsView, ValuesView)
@@ -47,13 +47,17 @@ class OverBudget(TemplateError):
 
 
 @contextmanager
-def allow_work(conversation: Any) -> Iterator[None]:
-    """Sets the budget for the code within the block. The size of the conversation is counted once its template needs it."""
-    token = LEFT.set([FREE, conversation])
+def allow_work(size: int | Callable[[], int]) -> Iterator[None]:
+    """Sets the budget for the code within the block, for a conversation of this size.
+
+    A function for the size is called once the template needs more than the units that are free.
+    """
+    left: list[Any] = [FREE, size] if callable(size) else [FREE + FOR_EACH * size]
+    token = LEFT.set(left)
     try:
         yield
     except OverBudget as error:
-        limit = FREE + FOR_EACH * size_of(conversation)
+        limit = FREE + FOR_EACH * (size() if callable(size) else size)
         problem = error.message or f"it does more than {limit:,} units of work, the limit for this conversation"
         raise OverBudget(problem) from None
     finally:
@@ -70,11 +74,10 @@ def spend(units: int) -> None:
     if budget is not None:
         budget[0] -= units
         if budget[0] < 0:
-            if budget[1] is None:
+            if len(budget) == 1:
                 raise OverBudget
-            budget[0] += FOR_EACH * size_of(budget[1])
-            budget[1] = None
-            spend(0)
+            size: Any = budget.pop()
+            spend(-FOR_EACH * size())
 
 
 def size_of(value: Any) -> int:

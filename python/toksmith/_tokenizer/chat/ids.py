@@ -15,10 +15,12 @@ from ..._base.wording import number_of, preview_items
 from ..._model.model import AddedToken
 from ...errors import UnknownName
 from ..marks import PlacedIds
+from ..results import Ragged
 from .marked import Marked
 
-__all__ = ["ChatEncoding", "encode_chat"]
+__all__ = ["ChatEncoding", "Rendered", "encode_chat", "encode_chats", "label_ids"]
 
+Rendered = tuple[Marked, list[str]]  # the text of a conversation, and the role of each message
 FIELDS = ("input_ids", "attention_mask", "assistant_masks")  # the names of transformers
 
 
@@ -74,16 +76,42 @@ class ChatEncoding:
 def encode_chat(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     """The ids of the text, in which only trusted text can be a mark."""
     plain = str.__str__(text)
-    assistants = bytes(role == "assistant" for role in roles)
-    placed, labels, trusted = _core.encode_runs(tok._engine, tok._mark_finder, plain, text.ends, assistants)
+    placed, labels, trusted = _core.encode_runs(tok._engine, tok._mark_finder, plain, text.ends, assistants_of(roles))
     disarmed: list[tuple[int, str]] = []
     if not trusted:
         found = PlacedIds(*placed)
         disarmed = sorted({*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, found)})
     if disarmed:
         placed = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
-        labels = _core.label_ids(placed.starts, placed.ends, text.ends, assistants)
+        labels = label_ids(text, placed.starts, placed.ends, roles)
     return ChatEncoding(*placed, *labels, plain, disarmed)
+
+
+def encode_chats(tok: Any, chats: Sequence[Rendered], threads: int) -> Ragged:
+    """The ids and the masks of many texts."""
+    rows = [(str.__str__(text), text.ends, assistants_of(roles)) for text, roles in chats]
+    ids, ends, mask, untrusted = _core.encode_ragged_runs(tok._engine, tok._mark_finder, rows, threads)
+    if untrusted:
+        found = {place: encode_chat(tok, *chats[place]) for place in untrusted}
+        cuts = ends[:-1].astype(np.int64)
+        ids_of, masks = np.split(ids, cuts), np.split(mask, cuts)
+        for place, chat in found.items():
+            ids_of[place], masks[place] = chat.ids, chat.assistant_mask
+        ids, mask = np.concatenate(ids_of), np.concatenate(masks)
+        ends = np.cumsum([len(row) for row in ids_of], dtype=np.uint64)
+    return Ragged(ids, ends, mask)
+
+
+def assistants_of(roles: Sequence[str]) -> bytes:
+    """For each message, 1 if the assistant wrote it."""
+    return bytes([role == "assistant" for role in roles])
+
+
+def label_ids(
+    text: Marked, starts: NDArray[np.int64], ends: NDArray[np.int64], roles: Sequence[str]
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """For each id, the number of its message, and whether the assistant wrote it."""
+    return _core.label_ids(starts, ends, text.ends, assistants_of(roles))
 
 
 def find_spelled_marks(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, str]]:

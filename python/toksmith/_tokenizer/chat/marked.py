@@ -210,35 +210,34 @@ def concat(parts: Iterable[object]) -> Marked:
         return parts[0]
     texts: list[str] = []
     ends: list[tuple[int, Origin]] = []
-    at, last = 0, None
+    start, last = 0, None
     for part in parts:
         if type(part) is Marked:
-            texts.append(part)
-            runs = part.ends
+            text, runs = part, part.ends
         else:
             pay_text(part)
-            texts.append(str(part))
-            runs = ((len(texts[-1]), UNKNOWN),) if texts[-1] else ()
-        start = at
+            text = str(part)
+            runs = ((len(text), UNKNOWN),) if text else ()
+        texts.append(text)
         for end, origin in runs:
-            at = start + end
-            if origin == last:
-                ends[-1] = (at, origin)
+            if origin is last or origin == last:
+                ends[-1] = (start + end, origin)
             else:
-                ends.append((at, origin))
+                ends.append((start + end, origin))
                 last = origin
-    spend(at + RUN * max(len(texts), len(ends)))
+        start += len(text)
+    spend(start + RUN * max(len(texts), len(ends)))
     new = str.__new__(Marked, "".join(texts))
     new.ends = tuple(ends)
     return new
 
 
-def map_texts(value: Any, origin: Origin) -> Any:
-    """A JSON value whose texts, including keys, have the origin."""
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with `change` applied to each text in it, including keys."""
     if isinstance(value, str):
-        return mark_text(value, origin)
+        return change(value)
     if isinstance(value, dict):
-        return {map_texts(key, origin): map_texts(item, origin) for key, item in value.items()}
+        return {map_texts(key, change): map_texts(item, change) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [map_texts(item, origin) for item in value]
+        return [map_texts(item, change) for item in value]
     return value

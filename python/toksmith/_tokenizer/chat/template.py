@@ -34,6 +34,7 @@ from .budget import (
     pay_operator,
     pay_text,
     pay_value,
+    size_of,
     spend,
 )
 from .marked import TEMPLATE, Marked, Origin, concat, mark_text
@@ -160,7 +161,8 @@ class TemplateCompiler(CodeGenerator):
             return
         brackets = "[]" if node.node.name == "own_texts" else "()"
         self.write(f"environment.{node.node.name}{brackets[0]}")
-        for argument in node.args:
+        for number, argument in enumerate(node.args):
+            self.write(", " if number else "")
             self.visit(argument, frame)
         self.write(brackets[1])
 
@@ -246,7 +248,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a call, paid before it runs."""
-        spend(OPERATION)
+        spend(OPERATION * (1 + len(args)))
         if type(function) is Macro:  # its body pays
             kwargs.pop("_loop_vars", None)
             kwargs.pop("_block_vars", None)
@@ -386,7 +388,7 @@ def leaves_of(value: Any) -> Iterator[Any]:
 
 
 @lru_cache(maxsize=16)
-def compile_template(source: str) -> Any:
+def compile_template(source: str, environment: type[TemplateEnvironment] = TemplateEnvironment) -> Any:
     """The compiled template.
 
     Raises:
@@ -397,7 +399,7 @@ def compile_template(source: str) -> Any:
             "the chat template", None, f"has more than {MOST_CHARACTERS:,} characters, the limit for a template"
         )
     try:
-        return TemplateEnvironment().from_string(source)
+        return environment().from_string(source)
     except TemplateSyntaxError as error:
         raise FormatError("the chat template", error.lineno, f"is not valid Jinja: {error.message}") from error
     except (RecursionError, MemoryError, SyntaxError) as error:
@@ -415,7 +417,7 @@ def render_template(source: str, variables: Mapping[str, object]) -> Marked:
     """
     template = compile_template(source)
     try:
-        with allow_work([source, variables]):
+        with allow_work(lambda: len(source) + size_of(variables)):
             return concat(template.root_render_func(template.new_context(dict(variables))))
     except TemplateRefusal as error:
         raise InvalidOption("messages", variables["messages"], f"what the template accepts; error: {error}") from None
