@@ -30,6 +30,13 @@ impl PlacedPart {
         Self { ids: Vec::new(), spans: Spans::new(count), counts: Vec::new() }
     }
 
+    /// Makes room for the ids of a text of `size` bytes; most need less.
+    pub fn reserve(&mut self, size: usize) {
+        self.ids.reserve(size / 3);
+        self.spans.starts.reserve(size / 3);
+        self.spans.ends.reserve(size / 3);
+    }
+
     /// Drops all results and keeps the memory.
     pub fn clear(&mut self) {
         self.ids.clear();
@@ -67,6 +74,7 @@ pub fn encode_with_offsets<'py>(
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
     let mut part = engine.call_on(py, &text, |encoder, text, stop| {
         let mut part = PlacedPart::new(characters);
+        part.reserve(text.as_bytes().len());
         encoder.with_session(|session| encoder.encode_with_offsets(text, &allow, stop, session, part.end()))?;
         Ok(part)
     })?;

@@ -114,6 +114,7 @@ pub fn encode_runs<'py>(
     let repaired = matches!(text, Text::Repaired(..));
     let (mut part, mut labels, trusted) = engine.call_on(py, &text, |encoder, text, stop| {
         let mut part = PlacedPart::new(true);
+        part.reserve(text.as_bytes().len());
         let trusted = encoder.with_session(|session| {
             encode_checked((encoder, session, stop), (text, repaired), (marks, &table), &mut part)
         })?;

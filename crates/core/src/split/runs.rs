@@ -80,7 +80,7 @@ impl Runs<'_> {
     pub fn of_ids(self, starts: &[usize], ends: &[usize], mut each: impl FnMut(usize, usize)) {
         let (most, mut at) = (self.ends.len() - 1, 0);
         for (run, &end) in self.ends.iter().enumerate() {
-            let to = if run == most { starts.len() } else { at + starts[at..].partition_point(|&start| start < end) };
+            let to = if run == most { starts.len() } else { at + count_below(&starts[at..], end) };
             let shared = at + ends[at..to].partition_point(|&at| at <= end);
             if shared > at {
                 each(run, shared - at);
@@ -92,6 +92,15 @@ impl Runs<'_> {
             at = to;
         }
     }
+}
+
+/// The number of ascending places below `end`, which is small beside all.
+fn count_below(places: &[usize], end: usize) -> usize {
+    let mut reach = 64;
+    while places.get(reach).is_some_and(|&place| place < end) {
+        reach *= 2;
+    }
+    places[..places.len().min(reach)].partition_point(|&place| place < end)
 }
 
 #[cfg(test)]

@@ -167,17 +167,15 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
     content, role, other = origins_of(number)
     marked = {}
     for name, value in message.items():
-        of_name = content if name == "content" else role if name == "role" and is_role(value) else other
-        key = mark_name(name, number) if name in ("role", "content") else map_texts(name, partial(mark_text, origin=other))
-        marked[key] = (
-            mark_text(value, of_name) if type(value) is str else map_texts(value, partial(mark_text, origin=of_name))
-        )
+        key = mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))
+        if name == "role" and isinstance(value, str) and value in ROLES:
+            marked[key] = mark_word(value, role)
+        else:
+            origin = content if name == "content" else other
+            marked[key] = (
+                mark_text(value, origin) if type(value) is str else map_texts(value, partial(mark_text, origin=origin))
+            )
     return marked
-
-
-def is_role(value: object) -> bool:
-    """Whether a role can be part of a special token."""
-    return isinstance(value, str) and value in ROLES
 
 
 @lru_cache(maxsize=4096)
@@ -187,9 +185,9 @@ def origins_of(number: int) -> tuple[Origin, Origin, Origin]:
 
 
 @lru_cache(maxsize=4096)
-def mark_name(name: str, number: int) -> Marked:
-    """The name of a field of a message."""
-    return mark_text(name, Origin(message=number))
+def mark_word(word: str, origin: Origin) -> Marked:
+    """`mark_text` for words that recur."""
+    return mark_text(word, origin)
 
 
 def mark_unknown(value: Any, _number: int = 0) -> Any:

@@ -114,8 +114,9 @@ class Marked(str):
         return (self[index] for index in range(len(self)))
 
     def strip(self, chars: str | None = None, /) -> Any:
-        start = len(self) - len(str.lstrip(self, chars))
-        return self.part(start, max(start, len(str.rstrip(self, chars))))
+        size = len(str.strip(self, chars))
+        start = 0 if size == len(self) else len(self) - len(str.lstrip(self, chars))
+        return self.part(start, start + size)
 
     def lstrip(self, chars: str | None = None, /) -> Any:
         return self.part(len(self) - len(str.lstrip(self, chars)), len(self))
@@ -198,7 +199,7 @@ class Marked(str):
 
 def mark_text(text: str, origin: Origin) -> Marked:
     """A text of one origin."""
-    new = str.__new__(Marked, str.__str__(text))
+    new = str.__new__(Marked, text if type(text) is str else str.__str__(text))
     new.ends = ((len(new), origin),) if text else ()
     spend(len(new))
     return new
@@ -214,6 +215,8 @@ def concat(parts: Iterable[object]) -> Marked:
     for part in parts:
         if type(part) is Marked:
             text, runs = part, part.ends
+            if len(runs) > 1:
+                spend(RUN * len(runs))
         else:
             pay_text(part)
             text = str(part)
@@ -226,7 +229,7 @@ def concat(parts: Iterable[object]) -> Marked:
                 ends.append((start + end, origin))
                 last = origin
         start += len(text)
-    spend(start + RUN * max(len(texts), len(ends)))
+    spend(start + RUN * len(texts))
     new = str.__new__(Marked, "".join(texts))
     new.ends = tuple(ends)
     return new

@@ -92,6 +92,27 @@ class TemplateRewriter(NodeTransformer):
             first = first.left
         return self.call("add", [nodes.List([self.visit(part) for part in (first, *reversed(rest))])], node)
 
+    def visit_Output(self, node: nodes.Output) -> nodes.Node:
+        self.generic_visit(node)
+        parts: list[nodes.Expr] = []
+        for part in node.nodes:
+            for piece in self.pieces_of(part):
+                if parts and is_call(piece, "own_texts") and is_call(parts[-1], "own_texts"):
+                    both = [self._own_texts[each.args[0].value] for each in (parts.pop(), piece)]  # type: ignore[attr-defined]
+                    piece = self.own_text("".join(both), node)
+                parts.append(piece)
+        node.nodes = parts
+        return node
+
+    def pieces_of(self, part: nodes.Expr) -> list[nodes.Expr]:
+        """The expressions whose texts are those of a written expression, one after another."""
+        values: list[nodes.Expr] = part.args[0].items if is_call(part, "concat", "add") else []  # type: ignore[attr-defined]
+        if not values or is_call(part, "concat"):
+            return values or [part]
+        if not is_call(values[0], "own_texts"):
+            return [part]
+        return [value if is_call(value, "own_texts") else self.call("as_text", [value], part) for value in values]
+
     def visit_For(self, node: nodes.For) -> nodes.Node:
         price = self.price(node)
         self.generic_visit(node)
@@ -170,7 +191,7 @@ class TemplateCompiler(CodeGenerator):
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
             super()._output_child_pre(node, frame, finalize)
         else:
-            self.write("(" if is_text(node) else "environment.finalize(")
+            self.write("(" if is_call(node, "own_texts", "concat", "as_text") else "environment.finalize(")
 
     def _output_child_post(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
@@ -179,10 +200,10 @@ class TemplateCompiler(CodeGenerator):
             self.write(")")
 
 
-def is_text(node: nodes.Expr) -> bool:
-    """Whether the value of a rewritten expression is always a text."""
+def is_call(node: nodes.Node, *names: str) -> bool:
+    """Whether an expression calls one of these functions of the environment."""
     called = node.node if isinstance(node, nodes.Call) else None
-    return isinstance(called, nodes.EnvironmentAttribute) and called.name in ("own_texts", "concat")
+    return isinstance(called, nodes.EnvironmentAttribute) and called.name in names
 
 
 class Generation(Extension):
@@ -270,6 +291,10 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         if all(type(value) is Marked for value in values):
             return concat(values)
         return reduce(lambda left, right: self.call_binop(None, "+", left, right), values)
+
+    def as_text(self, value: Any) -> Any:
+        """The second part of a sum of texts."""
+        return value if isinstance(value, str) else self.call_binop(None, "+", "", value)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """The result of an operator, paid before it runs."""
