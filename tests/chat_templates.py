@@ -103,6 +103,47 @@ HARMONY = """\
 {%- if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}
 """
 
+# The same structures with the text of the assistant in `{% generation %}`, for five families.
+MASKED = {
+    "chatml": """\
+{%- for message in messages %}
+    {{- '<|im_start|>' + message.role + '\\n' }}
+    {%- if message.role == 'assistant' %}
+        {%- generation %}{{ message.content + '<|im_end|>' }}{% endgeneration %}
+    {%- else %}{{ message.content + '<|im_end|>' }}{% endif %}
+    {{- '\\n' }}
+{%- endfor %}""",
+    "llama": """\
+{{- bos_token }}
+{%- for message in messages %}
+    {{- '<|start_header_id|>' ~ message['role'] ~ '<|end_header_id|>\\n\\n' }}
+    {%- if message['role'] == 'assistant' %}
+        {%- generation %}{{ message['content'] | trim ~ '<|eot_id|>' }}{% endgeneration %}
+    {%- else %}{{ message['content'] | trim ~ '<|eot_id|>' }}{% endif %}
+{%- endfor %}""",
+    "mistral": """\
+{{- bos_token }}
+{%- for message in messages %}
+    {%- if message['role'] == 'user' %}{{ '[INST] ' + message['content'] + ' [/INST]' }}
+    {%- else %}{% generation %}{{ ' ' + message['content'].strip() + eos_token }}{% endgeneration %}{% endif %}
+{%- endfor %}""",
+    "deepseek": """\
+{{- bos_token }}
+{%- for message in messages %}
+    {%- if message.role == 'user' %}{{ '<｜User｜>' + message.content }}
+    {%- else %}
+        {%- set content = message.content.split('</think>')[-1] %}
+        {{- '<｜Assistant｜>' }}{% generation %}{{ content + '<｜end▁of▁sentence｜>' }}{% endgeneration %}
+    {%- endif %}
+{%- endfor %}""",
+    "gemma": """\
+{{ bos_token }}{% for message in messages %}
+{{ '<start_of_turn>' + ('model' if message['role'] == 'assistant' else message['role']) + '\\n' }}
+{% if message['role'] == 'assistant' %}{% generation %}{{ message['content'] | trim }}<end_of_turn>{% endgeneration %}
+{% else %}{{ message['content'] | trim }}<end_of_turn>{% endif %}
+{{ '\\n' }}{% endfor %}""",
+}
+
 # For each family: the template, and the special tokens of its files.
 FAMILIES = {
     "chatml": (

@@ -18,6 +18,7 @@ from ...errors import FormatError, InvalidOption, UnknownName
 from ..results import Ragged
 from .ids import ChatEncoding, Rendered, encode_chat, encode_chats
 from .marked import TEMPLATE, UNKNOWN, Marked, Origin, map_texts, mark_text
+from .parts import mark_content
 
 __all__ = ["CHAT_TEMPLATES", "ConversationOptions", "encode_conversation", "encode_conversations"]
 
@@ -71,8 +72,10 @@ def encode_conversations(
         for number, messages in enumerate(conversations):
             try:
                 yield render_conversation(prepared, options._replace(messages=messages))
-            except (FormatError, InvalidOption, TypeError) as error:
+            except (FormatError, InvalidOption) as error:
                 raise InvalidOption("conversations", f"conversation {number}", f"what the template accepts; {error}") from error
+            except TypeError as error:
+                raise TypeError(f"conversations: conversation {number}: {error}") from error
 
     parts: list[Future[Ragged]] = []
     with ThreadPoolExecutor(1) as pool:
@@ -170,11 +173,13 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
         key = mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))
         if name == "role" and isinstance(value, str) and value in ROLES:
             marked[key] = mark_word(value, role)
+            continue
+        origin = content if name == "content" else other
+        if type(value) is str:
+            marked[key] = mark_text(value, origin)
         else:
-            origin = content if name == "content" else other
-            marked[key] = (
-                mark_text(value, origin) if type(value) is str else map_texts(value, partial(mark_text, origin=origin))
-            )
+            mark = partial(map_texts, change=partial(mark_text, origin=origin))
+            marked[key] = mark_content(value, mark) if name == "content" and isinstance(value, (list, tuple)) else mark(value)
     return marked
 
 

@@ -38,6 +38,7 @@ from .budget import (
     spend,
 )
 from .marked import TEMPLATE, Marked, Origin, concat, mark_text
+from .parts import ADVICE, NotText, Parts, refuse_lost
 
 __all__ = ["render_template"]
 
@@ -443,13 +444,29 @@ def render_template(source: str, variables: Mapping[str, object]) -> Marked:
     template = compile_template(source)
     try:
         with allow_work(lambda: len(source) + size_of(variables)):
-            return concat(template.root_render_func(template.new_context(dict(variables))))
+            text = concat(template.root_render_func(template.new_context(dict(variables))))
     except TemplateRefusal as error:
         raise InvalidOption("messages", variables["messages"], f"what the template accepts; error: {error}") from None
     except OverBudget as error:
         advice = "pass a template that does less (docs/spec.md, Bounds)"
         raise FormatError("the chat template", None, f"{error}; {advice}") from error
+    except NotText:
+        raise failure_of("writes a list as a text", variables["messages"]) from None
     except TemplateError as error:
-        raise FormatError("the chat template", None, f"fails: {error}") from error
+        raise failure_of(f"fails: {error}", variables["messages"]) from error
     except FAILURES as error:
-        raise FormatError("the chat template", None, f"fails with {type(error).__name__}: {error}") from error
+        raise failure_of(f"fails with {type(error).__name__}: {error}", variables["messages"]) from error
+    refuse_lost(variables["messages"])
+    return text
+
+
+def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
+    """The error of a template that fails; it names the first message whose content is not a text, if one has such a content."""
+    for number, message in enumerate(messages):
+        content = message.get("content", "")
+        if not isinstance(content, str):
+            in_parts = isinstance(content, Parts)
+            found = f"message {number} with a content {'in parts' if in_parts else f'of type {type(content).__name__}'}"
+            allowed = f"a str as content, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
+            return InvalidOption("messages", found, allowed)
+    return FormatError("the chat template", None, problem)
