@@ -57,9 +57,7 @@ def prepare_talk(text: str, turns: int, characters: int, first: int = 0) -> Talk
     """A conversation whose messages are parts of a text."""
     roles = ("user", "assistant")
     starts = ((first + turn) * characters * 7 % (len(text) - characters) for turn in range(turns))
-    return [
-        {"role": roles[turn % 2], "content": text[start : start + characters]} for turn, start in enumerate(starts)
-    ]
+    return [{"role": roles[turn % 2], "content": text[start : start + characters]} for turn, start in enumerate(starts)]
 
 
 def plain_render() -> Callable[[Talk], str]:

@@ -99,8 +99,9 @@ class TextCalls:
 def encode_with_offsets(
     engine: Engine, text: str | bytes, special: str | Collection[str], errors: str, characters: bool
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]: ...
+
 class Marks:
-    def __new__(cls, contents: list[str], ids: list[int]) -> Marks: ...
+    def __new__(cls, contents: list[str], ids: list[int]) -> Self: ...
 
 def encode_runs(
     engine: Engine, marks: Marks, text: str | bytes, runs: tuple[tuple[int, tuple[Any, ...]], ...], assistants: bytes

@@ -87,7 +87,10 @@ def test_drawn_runs_of_other_models_have_the_fields_of_plain_python(kind: str, t
 def test_each_character_has_the_origin_that_its_alphabet_names(family: str) -> None:
     """Message n has characters of its own, which no template writes."""
     talk = [
-        {"role": ("user", "assistant")[number % 2], "content": "".join(chr(0xE000 + 64 * number + at) for at in range(9))}
+        {
+            "role": ("user", "assistant")[number % 2],
+            "content": "".join(chr(0xE000 + 64 * number + at) for at in range(9)),
+        }
         for number in range(6)
     ]
     options = ConversationOptions(talk, None, True, False, NAMES.get(family, {}))
@@ -107,9 +110,7 @@ def test_each_character_has_the_origin_that_its_alphabet_names(family: str) -> N
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_many_conversations_have_the_fields_of_each(
-    family: str, threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_conversations_have_the_fields_of_each(family: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toksmith._tokenizer.chat.conversation.BLOCK", 2000)
     parts = [*fragments(family), *HARD]
     chance = Random(family)
@@ -136,7 +137,7 @@ def test_no_conversation_gives_no_ids() -> None:
 
 def test_a_refused_conversation_is_numbered() -> None:
     talks: list[Any] = [TALK, TALK[:1], [TALK[0], TALK[0]]]
-    with pytest.raises(InvalidOption, match="conversations='conversation 2'.*the roles must alternate"):
+    with pytest.raises(InvalidOption, match=r"conversations='conversation 2'.*the roles must alternate"):
         tok("mistral").encode_chats(talks, template=FAMILIES["mistral"][0], variables=NAMES["mistral"])
     with pytest.raises(TypeError, match="conversation 1: messages: message 0: expected a mapping"):
         tok("chatml").encode_chats([TALK, ["low"]], template="chatml")  # type: ignore[list-item]
@@ -170,15 +171,21 @@ def test_an_image_is_the_mark_of_the_template_or_an_error() -> None:
     content = [TEXTS[0], IMAGE]
     found = tok("chatml").chat([{"role": "user", "content": content}], template=TYPED)
     assert found.text == "low<|image_pad|>" and found.ids[-1] == tok("chatml").token_id("<|image_pad|>")
-    lossy = [LOOPED, LOOPED.replace("part['text']", "part.text"), LOOPED.replace("part['text']", "part.get('text', '')")]
+    lossy = [
+        LOOPED,
+        LOOPED.replace("part['text']", "part.text"),
+        LOOPED.replace("part['text']", "part.get('text', '')"),
+    ]
     for template in lossy:
-        with pytest.raises(InvalidOption, match="message 1: part 1 of type image.*pass a template that loops over parts"):
+        with pytest.raises(
+            InvalidOption, match=r"message 1: part 1 of type image.*pass a template that loops over parts"
+        ):
             tok("chatml").chat([TALK[0] | {"content": TEXTS}, TALK[1] | {"content": content}], template=template)
 
 
 @pytest.mark.parametrize("template", AS_TEXT)
 def test_parts_in_the_place_of_a_text_are_named(template: str) -> None:
-    with pytest.raises(InvalidOption, match="message 0 with a content in parts.*a str as content.*join the texts"):
+    with pytest.raises(InvalidOption, match=r"message 0 with a content in parts.*a str as content.*join the texts"):
         tok("chatml").chat([{"role": "user", "content": TEXTS}], template=template)
 
 
@@ -189,7 +196,7 @@ def test_a_content_of_another_type_is_named() -> None:
 
 
 def test_an_error_shows_parts() -> None:
-    with pytest.raises(InvalidOption, match="'low'.*error: no"):
+    with pytest.raises(InvalidOption, match=r"'low'.*error: no"):
         tok("chatml").chat([{"role": "user", "content": TEXTS}], template="{{ raise_exception('no') }}")
 
 
@@ -200,9 +207,9 @@ def test_an_unknown_role_is_the_decision_of_the_template_and_not_trusted() -> No
     found = tok("phi").chat([{"role": "end", "content": "low"}], template=FAMILIES["phi"][0])
     assert found.text == "<|end|>\nlow<|end|>\n<|endoftext|>"
     assert found.disarmed == [(0, "<|end|>")] and len(marks_of("phi", found.ids.tolist())) == 2
+    refusing = "{% for m in messages if m.role != 'user' %}{{ raise_exception('unknown role ' + m.role) }}{% endfor %}"
     with pytest.raises(InvalidOption, match="error: unknown role wizard"):
-        template = "{% for m in messages if m.role != 'user' %}{{ raise_exception('unknown role ' + m.role) }}{% endfor %}"
-        tok("chatml").chat([{"role": "wizard", "content": "low"}], template=template)
+        tok("chatml").chat([{"role": "wizard", "content": "low"}], template=refusing)
 
 
 def test_a_hundred_thousand_turns() -> None:
@@ -232,7 +239,7 @@ def test_a_template_that_grows_or_loops_is_refused_for_many_conversations() -> N
     grows = "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}"
     many = "{% for i in range(99999) %}{{ ns }}{% endfor %}"
     runs = "{% set ns %}{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}{% endset %}" + many
-    for template, talk in ((grows, TALK), (runs, TALK * 3000)):
+    for template, talk in ((grows, TALK), (runs, TALK * 3)):
         with pytest.raises(InvalidOption, match=r"conversation 0.*units of work"):
             tok("chatml").encode_chats([talk], template=template)
         with pytest.raises(FormatError, match="units of work"):

@@ -63,7 +63,11 @@ def encode_conversation(tok: Any, template: str | os.PathLike[str], options: Con
 
 
 def encode_conversations(
-    tok: Any, conversations: Iterable[Sequence[Mapping[str, Any]]], template: Any, options: ConversationOptions, threads: int
+    tok: Any,
+    conversations: Iterable[Sequence[Mapping[str, Any]]],
+    template: Any,
+    options: ConversationOptions,
+    threads: int,
 ) -> Ragged:
     """See `Tokenizer.encode_chats`. While the core encodes conversations in a thread, the template renders the next ones."""
     prepared = prepare_template(tok, template, options.tools, options.variables)
@@ -73,7 +77,9 @@ def encode_conversations(
             try:
                 yield render_conversation(prepared, options._replace(messages=messages))
             except (FormatError, InvalidOption) as error:
-                raise InvalidOption("conversations", f"conversation {number}", f"what the template accepts; {error}") from error
+                raise InvalidOption(
+                    "conversations", f"conversation {number}", f"what the template accepts; {error}"
+                ) from error
             except TypeError as error:
                 raise TypeError(f"conversations: conversation {number}: {error}") from error
 
@@ -170,7 +176,9 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
     content, role, other = origins_of(number)
     marked = {}
     for name, value in message.items():
-        key = mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))
+        key = (
+            mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))
+        )
         if name == "role" and isinstance(value, str) and value in ROLES:
             marked[key] = mark_word(value, role)
             continue
@@ -179,7 +187,9 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
             marked[key] = mark_text(value, origin)
         else:
             mark = partial(map_texts, change=partial(mark_text, origin=origin))
-            marked[key] = mark_content(value, mark) if name == "content" and isinstance(value, (list, tuple)) else mark(value)
+            marked[key] = (
+                mark_content(value, mark) if name == "content" and isinstance(value, (list, tuple)) else mark(value)
+            )
     return marked
 
 

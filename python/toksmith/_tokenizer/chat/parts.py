@@ -7,7 +7,7 @@ that looks for a text in an image and finds none. A template that does not visit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 from ...errors import InvalidOption
 from .budget import LEFT
@@ -45,7 +45,7 @@ class Part(dict[Any, Any]):
 class Parts(list[Any]):
     """A content in parts."""
 
-    def _as_text(self) -> NoReturn | str:
+    def _as_text(self) -> str:
         if LEFT.get() is None:
             return list.__repr__(self)
         raise NotText

@@ -45,7 +45,19 @@ __all__ = ["render_template"]
 MOST_CHARACTERS = 1 << 18
 GENERATION = "{% generation %}"
 TEXTS = (nodes.TemplateData, nodes.Const)
-LOOP = {"depth", "depth0", "first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0"}
+LOOP = {
+    "depth",
+    "depth0",
+    "first",
+    "index",
+    "index0",
+    "last",
+    "length",
+    "nextitem",
+    "previtem",
+    "revindex",
+    "revindex0",
+}
 COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
 FAILURES = (
@@ -132,11 +144,11 @@ class TemplateRewriter(NodeTransformer):
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Expr:
         operands = [node, *node.ops]
-        if len(operands) == 2 and node.ops[0].op in ("eq", "ne"):
-            if any(isinstance(operand.expr, nodes.Const) for operand in operands):
-                for operand in operands:  # compares no more than the length of the constant
-                    operand.expr = operand.expr if isinstance(operand.expr, nodes.Const) else self.visit(operand.expr)
-                return node
+        constant = any(isinstance(operand.expr, nodes.Const) for operand in operands)
+        if constant and len(operands) == 2 and node.ops[0].op in ("eq", "ne"):  # compares no more than the constant
+            for operand in operands:
+                operand.expr = operand.expr if isinstance(operand.expr, nodes.Const) else self.visit(operand.expr)
+            return node
         self.generic_visit(node)
         node.expr = self.call("pay_items", [node.expr], node)
         for operand in node.ops:
@@ -266,7 +278,11 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         if type(obj) is dict and not hasattr(dict, attribute):
             found = obj.get(attribute, self)
             return self.undefined(obj=obj, name=attribute) if found is self else found
-        return getattr(obj, attribute) if type(obj) is LoopContext and attribute in LOOP else super().getattr(obj, attribute)
+        return (
+            getattr(obj, attribute)
+            if type(obj) is LoopContext and attribute in LOOP
+            else super().getattr(obj, attribute)
+        )
 
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a call, paid before it runs."""
