@@ -15,6 +15,7 @@ import json
 import statistics
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -84,9 +85,7 @@ def load_peers(folder: Path, tok: Any) -> Calls:
     except ImportError as error:
         print(f"- {error}", file=sys.stderr)
     try:
-        import basetenkenizer
-
-        native = basetenkenizer.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        native = import_module("basetenkenizer").Tokenizer.from_file(str(folder / "tokenizer.json"))
         native.set_chat_template(PLAIN)
         calls["basetenkenizer"] = lambda talk: native.encode(native.apply_chat_template(talk)).ids
     except ImportError as error:

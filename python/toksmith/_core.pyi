@@ -100,6 +100,7 @@ def encode_with_offsets(
     engine: Engine, text: str | bytes, special: str | Collection[str], errors: str, characters: bool
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]: ...
 
+@final
 class Marks:
     def __new__(cls, contents: list[str], ids: list[int]) -> Self: ...
 
@@ -111,7 +112,10 @@ def encode_runs(
     bool,
 ]: ...
 def encode_ragged_runs(
-    engine: Engine, marks: Marks, chats: list[tuple[str, tuple[tuple[int, tuple[Any, ...]], ...], bytes]], threads: int
+    engine: Engine,
+    marks: Marks,
+    chats: Sequence[tuple[str, tuple[tuple[int, tuple[Any, ...]], ...], bytes]],
+    threads: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8], list[int]]: ...
 def label_ids(
     starts: NDArray[np.int64],

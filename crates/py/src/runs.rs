@@ -64,7 +64,8 @@ impl RunTable {
             table.mask = generated;
         }
         if table.ends.is_empty() {
-            table = Self { ends: vec![0], trusted: vec![false], spoken: vec![false], messages: vec![-1], mask: vec![0] };
+            table =
+                Self { ends: vec![0], trusted: vec![false], spoken: vec![false], messages: vec![-1], mask: vec![0] };
         }
         Ok(table)
     }
@@ -196,10 +197,10 @@ pub fn encode_ragged_runs<'py>(
     });
     gathered.map_err(|problem| errors::with_batch_offset(py, &problem, &texts, Text::offset))?;
     let mut at = 0;
-    ends.iter_mut().for_each(|end| {
+    for end in &mut ends {
         at += *end;
         *end = at;
-    });
+    }
     Ok((all.ids.into_pyarray(py), ends.into_pyarray(py), all.mask.into_pyarray(py), all.untrusted))
 }
 

@@ -35,9 +35,12 @@ impl Marks {
     /// [`Error::Model`] for too many contents.
     pub fn new(contents: &[String], ids: &[u32]) -> Result<Self> {
         let finder = AhoCorasick::builder().match_kind(MatchKind::Standard).build(contents);
-        let finder = finder.map_err(|error| Error::model(format!("the marks cannot be searched for: {error}"), None))?;
+        let finder =
+            finder.map_err(|error| Error::model(format!("the marks cannot be searched for: {error}"), None))?;
         let mut is_mark = vec![false; ids.iter().max().map_or(0, |&id| id as usize + 1)];
-        ids.iter().for_each(|&id| is_mark[id as usize] = true);
+        for &id in ids {
+            is_mark[id as usize] = true;
+        }
         Ok(Self { finder, ids: is_mark, first: ids.iter().copied().min().unwrap_or(0) })
     }
 
@@ -47,7 +50,8 @@ impl Marks {
         let is_mark = |id: u32| id >= self.first && self.ids.get(id as usize).is_some_and(|&is_mark| is_mark);
         let marks = ids.iter().enumerate().filter(|&(_, &id)| is_mark(id));
         let mut places = marks.map(|(index, _)| (places.0[index], places.1[index]));
-        places.all(|(start, end)| runs.are_trusted(start, end.max(start + 1))) && self.are_spelled_by_trusted(text, runs)
+        places.all(|(start, end)| runs.are_trusted(start, end.max(start + 1)))
+            && self.are_spelled_by_trusted(text, runs)
     }
 
     fn are_spelled_by_trusted(&self, text: &str, runs: Runs<'_>) -> bool {

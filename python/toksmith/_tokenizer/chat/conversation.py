@@ -174,7 +174,7 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
         )
 
     content, role, other = origins_of(number)
-    marked = {}
+    marked: dict[Any, Any] = {}
     for name, value in message.items():
         key = (
             mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))

@@ -212,6 +212,7 @@ def concat(parts: Iterable[object]) -> Marked:
     texts: list[str] = []
     ends: list[tuple[int, Origin]] = []
     start, last = 0, None
+    text: str
     for part in parts:
         if type(part) is Marked:
             text, runs = part, part.ends

@@ -143,7 +143,7 @@ class TemplateRewriter(NodeTransformer):
     visit_Block = visit_CallBlock = visit_Macro
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Expr:
-        operands = [node, *node.ops]
+        operands: list[Any] = [node, *node.ops]
         constant = any(isinstance(operand.expr, nodes.Const) for operand in operands)
         if constant and len(operands) == 2 and node.ops[0].op in ("eq", "ne"):  # compares no more than the constant
             for operand in operands:
@@ -169,7 +169,8 @@ class TemplateRewriter(NodeTransformer):
 
     def price(self, node: nodes.Node) -> nodes.Node:
         """A statement that pays for a body: each of its nodes is an operation, and its texts are written."""
-        texts = (each.data if isinstance(each, nodes.TemplateData) else each.value for each in node.find_all(TEXTS))
+        found: Iterator[Any] = node.find_all(TEXTS)
+        texts = (each.data if isinstance(each, nodes.TemplateData) else each.value for each in found)
         size = sum(len(text) for text in texts if isinstance(text, str))
         price = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)) + size)
         return nodes.ExprStmt(self.call("spend", [price], node)).set_lineno(node.lineno)
@@ -450,7 +451,7 @@ def compile_template(source: str, environment: type[TemplateEnvironment] = Templ
         raise FormatError("the chat template", None, f"cannot be read: {error}") from error
 
 
-def render_template(source: str, variables: Mapping[str, object]) -> Marked:
+def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
     """The text that the template writes with the variables.
 
     Raises:
