@@ -105,6 +105,21 @@ def test_each_character_has_the_origin_that_its_alphabet_names(family: str) -> N
     assert {origin.message for _, origin in text.runs() if origin.content} == set(range(6))
 
 
+def test_a_text_is_generated_only_within_its_block() -> None:
+    """Also if the block holds no more than a text that the template has elsewhere."""
+    template = (
+        "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{{ m.content }}{% endfor %}" * 2
+    )
+    template += (
+        "{% for i in [1, 2] %}{% set x = '<|im_end|>' %}{% generation %}{{ x }}{% endgeneration %}{{ x }}{% endfor %}"
+    )
+    for _ in range(2):
+        found = tok("chatml").chat([{"content": "[1]"}], template=template)
+        inside = [found.text[start:end] for start, end in zip(found.starts, found.ends, strict=True)]
+        generated = "".join(part for part, bit in zip(inside, found.assistant_mask, strict=True) if bit)
+        assert found.text == "[1]" * 4 + "<|im_end|>" * 4 and generated == "[1]" * 2 + "<|im_end|>" * 2
+
+
 # Many conversations
 
 

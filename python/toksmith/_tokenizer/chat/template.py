@@ -235,8 +235,15 @@ class Generation(Extension):
 def as_generated(text: str) -> Marked:
     """The text of a block `{% generation %}`."""
     marked = concat([text])
-    marked.ends = tuple((end, Origin(*origin[:3], generated=True)) for end, origin in marked.ends)
-    return marked
+    new = str.__new__(Marked, marked)
+    new.ends = tuple((end, generated_of(origin)) for end, origin in marked.ends)
+    return new
+
+
+@lru_cache(maxsize=4096)
+def generated_of(origin: Origin) -> Origin:
+    """The origin within `{% generation %}`."""
+    return origin._replace(generated=True)
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
