@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use toksmith_core::encode::Encoder;
 use toksmith_core::encode::session::Session;
 use toksmith_core::split::Text as CoreText;
-use toksmith_core::split::runs::{Marks as CoreMarks, Runs};
+use toksmith_core::split::runs::{Marks as CoreMarks, OriginRuns};
 use toksmith_core::split::special::Allow;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
@@ -70,8 +70,8 @@ impl RunTable {
         Ok(table)
     }
 
-    fn runs(&self) -> Runs<'_> {
-        Runs { ends: &self.ends, trusted: &self.trusted, spoken: &self.spoken }
+    fn runs(&self) -> OriginRuns<'_> {
+        OriginRuns { ends: &self.ends, trusted: &self.trusted, spoken: &self.spoken }
     }
 
     /// The message and the mask of each id.

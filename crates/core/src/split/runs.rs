@@ -19,7 +19,7 @@ pub struct Marks {
 
 /// The runs of a text, in order and with at least one.
 #[derive(Debug, Clone, Copy)]
-pub struct Runs<'r> {
+pub struct OriginRuns<'r> {
     /// The end of each run, in characters.
     pub ends: &'r [usize],
     /// Whether the template wrote the run.
@@ -46,7 +46,7 @@ impl Marks {
 
     /// Whether trusted text spells all marks completely: those in the text, and those among its ids.
     #[must_use]
-    pub fn are_trusted(&self, text: &str, ids: &[u32], places: (&[usize], &[usize]), runs: Runs<'_>) -> bool {
+    pub fn are_trusted(&self, text: &str, ids: &[u32], places: (&[usize], &[usize]), runs: OriginRuns<'_>) -> bool {
         let is_mark = |id: u32| id >= self.first && self.ids.get(id as usize).is_some_and(|&is_mark| is_mark);
         let marks = ids.iter().enumerate().filter(|&(_, &id)| is_mark(id));
         let mut places = marks.map(|(index, _)| (places.0[index], places.1[index]));
@@ -54,7 +54,7 @@ impl Marks {
             && self.are_spelled_by_trusted(text, runs)
     }
 
-    fn are_spelled_by_trusted(&self, text: &str, runs: Runs<'_>) -> bool {
+    fn are_spelled_by_trusted(&self, text: &str, runs: OriginRuns<'_>) -> bool {
         let mut ends = Vec::new();
         if !text.is_ascii() {
             let (mut rest, mut at) = (text.chars(), 0);
@@ -66,12 +66,12 @@ impl Marks {
                 ends.push(text.len() - rest.as_str().len());
             }
         }
-        let runs = Runs { ends: if ends.is_empty() { runs.ends } else { &ends }, ..runs };
+        let runs = OriginRuns { ends: if ends.is_empty() { runs.ends } else { &ends }, ..runs };
         self.finder.find_overlapping_iter(text).all(|hit| runs.are_trusted(hit.start(), hit.end()))
     }
 }
 
-impl Runs<'_> {
+impl OriginRuns<'_> {
     /// Whether all text from `start` to `end` is trusted.
     fn are_trusted(&self, start: usize, end: usize) -> bool {
         let first = self.ends.partition_point(|&at| at <= start);
@@ -111,8 +111,8 @@ fn count_below(places: &[usize], end: usize) -> usize {
 mod tests {
     use super::*;
 
-    const RUNS: Runs<'_> =
-        Runs { ends: &[2, 4, 5, 9], trusted: &[true, false, true, true], spoken: &[false, true, false, true] };
+    const RUNS: OriginRuns<'_> =
+        OriginRuns { ends: &[2, 4, 5, 9], trusted: &[true, false, true, true], spoken: &[false, true, false, true] };
 
     #[test]
     fn a_range_belongs_to_its_first_run_or_to_a_message() {
