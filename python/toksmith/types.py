@@ -13,6 +13,7 @@ from ._playground import Playground, Snapshot
 from ._render.progress import Progress
 from ._sources.convert import ConversionReport
 from ._tokenizer.chat.ids import ChatEncoding
+from ._tokenizer.chat.turns import Conversation, TurnEdit
 from ._tokenizer.fim import FimMarks
 from ._tokenizer.memory import MemoryUse
 from ._tokenizer.results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
@@ -28,6 +29,7 @@ __all__ = [
     "ChatEncoding",
     "Chunk",
     "Comparison",
+    "Conversation",
     "ConversionReport",
     "Diagnosis",
     "Encoding",
@@ -56,4 +58,5 @@ __all__ = [
     "TokenTable",
     "TrainingKind",
     "TrainingRecord",
+    "TurnEdit",
 ]

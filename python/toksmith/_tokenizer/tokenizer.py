@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from .chat.ids import ChatEncoding
+    from .chat.turns import Conversation
     from .marks import TrustedEncoder
     from .memory import MemoryUse
     from .results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
@@ -436,6 +437,41 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
 
         options = ConversationOptions((), tools, False, False, variables or {})
         return encode_conversations(self, conversations, template, options, thread_count(threads))
+
+    def conversation(
+        self,
+        template: str | os.PathLike[str],
+        *,
+        messages: Iterable[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Conversation:
+        """A conversation that grows turn by turn: its ids are those of `chat`,
+        and a new turn renders and encodes only what is new.
+
+        The template's clock shows the time of this call for all turns.
+
+        Args:
+            template, tools, variables: As for `chat`.
+            messages: The first messages.
+        Raises: as `chat`.
+        Cost: of a turn, that of its own text, if the template reads each
+            message once, in order. A template that reads later messages first
+            (Qwen3's, which drops older reasoning) renders all turns again.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260, special_tokens=["<|im_start|>", "<|im_end|>"])
+        >>> talk = tok.conversation("chatml")
+        >>> edit = talk.add("user", "low")
+        >>> prompt = talk.prompt()
+        >>> talk.add_sampled([257, tok.token_id("<|im_end|>")])
+        <TurnEdit 0 ids from 9 on become [1, 2]>
+        >>> talk.ids[: len(prompt)].tolist() == prompt.tolist()
+        True
+        """
+        from .chat.turns import Conversation
+
+        return Conversation(self, template, messages, tools, variables or {})
 
     def encode_padded(
         self,

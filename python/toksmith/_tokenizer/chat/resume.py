@@ -1,0 +1,312 @@
+"""Renders a chat template for a longer conversation without the turns that it has already written.
+
+The rule: the text is that of `template.render_template`. A template's main loop visits the messages one by one. Before each
+visit, a run notes its state (`Boundary`): the namespaces, and the length of the text. If it has read only the messages before
+that place, and not their number, then a run for more messages is in the same state there, so it can begin there. Between two
+visits a Jinja loop keeps no other state: `set` in a loop ends with the visit. A run that cannot show this has no boundary.
+
+`Turns` is the list that a run sees; it notes what the template reads. `instrument` changes the template before Jinja compiles it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from itertools import count
+from typing import Any, NamedTuple, NoReturn
+
+from jinja2 import Undefined, nodes
+from jinja2.runtime import LoopContext, Macro, missing
+from jinja2.utils import Namespace
+
+from .budget import ITEM, LEFT, allow_work, spend
+from .marked import Marked, concat
+from .template import TemplateEnvironment, compile_template
+
+__all__ = ["Boundary", "Run", "is_plain", "render_from"]
+
+# Parts of Jinja that keep a state elsewhere, or that are not in one sequence of statements.
+STATEFUL = (nodes.Block, nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
+STATEFUL_NAMES, STATEFUL_FILTERS = {"cycler", "joiner"}, {"random"}
+ALWAYS_RUN = (nodes.Assign, nodes.AssignBlock, nodes.Macro)
+
+RUN: ContextVar[Run | None] = ContextVar("RUN", default=None)
+
+
+class Unfit(Exception):
+    """The template uses the messages in a way that only a list allows."""
+
+
+class Boundary(NamedTuple):
+    """The state of a run before its main loop visits a message.
+
+    Attributes:
+        loop: The number of the loop.
+        index: The number of the message.
+        spaces: The variables of each namespace.
+        spent: The work so far.
+        length: The length of the text so far, in characters.
+    """
+
+    loop: int
+    index: int
+    spaces: Mapping[str, Mapping[str, Any]]
+    spent: int
+    length: int
+
+
+class Run:
+    """One run of a template: what it reads and writes."""
+
+    def __init__(self, messages: Sequence[Any], target: Boundary | None) -> None:
+        self.messages, self.target = messages, target
+        self.resuming = target is not None
+        self.skips = self.unfit = self.closed = (
+            False  # closed: it has read the number of messages, so no boundary follows
+        )
+        self.context: Any = None
+        self.spaces: dict[str, Namespace] | None = None
+        self.pieces: list[str] = []
+        self.length = self.limit = 0
+        self.boundary: Boundary | None = None
+
+    def enter(self, turns: Turns, loop: int) -> Any:
+        """The messages that the main loop visits."""
+        if self.spaces is not None:  # another loop
+            return turns
+        self.spaces, start = {}, turns.first
+        for name, value in self.context.vars.items():
+            if isinstance(value, Namespace):
+                self.spaces[name] = value
+            elif not isinstance(value, (Turns, Macro)) and not is_plain(value):
+                self.closed = True
+        if self.resuming and self.target is not None:
+            if loop != self.target.loop or self.spaces.keys() != self.target.spaces.keys():
+                self.refuse()
+            for name, values in self.target.spaces.items():
+                space: dict[str, Any] = self.spaces[name]._Namespace__attrs  # type: ignore[attr-defined]
+                space.clear()
+                space.update(values)
+            self.pieces.clear()
+            self.resuming, self.length, start = False, self.target.length, self.target.index
+            budget = LEFT.get()
+            if budget is not None:
+                budget[0] = self.limit - self.target.spent
+        return MainLoop(turns, start, loop)
+
+    def note_boundary(self, loop: int, index: int) -> None:
+        """Keeps the state as the place where a later run can begin."""
+        budget = LEFT.get()
+        if self.closed or self.spaces is None or budget is None:
+            return
+        spaces = {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}  # type: ignore[attr-defined]
+        if not is_plain(spaces):
+            self.closed = True
+            return
+        self.boundary = Boundary(loop, index, spaces, self.limit - budget[0], self.length)
+
+    def refuse(self) -> NoReturn:
+        """Ends the run, because the template needs a list."""
+        self.unfit = True
+        raise Unfit
+
+
+class Turns:
+    """The messages from number `first` on, as a run sees them. What only a list can do ends the run."""
+
+    def __init__(self, run: Run, first: int) -> None:
+        self._run, self.first = run, first
+
+    def __len__(self) -> int:
+        self._run.closed = True
+        return max(0, len(self._run.messages) - self.first)
+
+    def __bool__(self) -> bool:
+        found = len(self._run.messages) > self.first
+        self._run.closed |= not found
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        messages = self._run.messages
+        spend(ITEM * max(0, len(messages) - self.first))
+        for index in range(self.first, len(messages)):
+            yield messages[index]
+        self._run.closed = True
+
+    def __getitem__(self, place: Any) -> Any:
+        run, messages = self._run, self._run.messages
+        if isinstance(place, int):
+            if 0 <= place < len(messages) - self.first:
+                return messages[self.first + place]
+            run.closed = True
+            if self.first - len(messages) <= place < 0:
+                return messages[place]
+            raise IndexError("list index out of range")
+        if not isinstance(place, slice):
+            run.refuse()
+        if place.stop is None and place.step in (None, 1) and isinstance(place.start, int | None):
+            start = place.start or 0
+            if start >= 0:
+                return Turns(run, self.first + start)
+        run.closed = True
+        return [*messages[self.first :]][place]
+
+    def __getattr__(self, name: str) -> Any:
+        self._run.refuse()
+
+    def _refuse(self, *_: object) -> Any:
+        self._run.refuse()
+
+    __add__ = __radd__ = __mul__ = __rmul__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __hash__ = __str__ = __repr__ = __contains__ = __reversed__ = _refuse  # type: ignore[assignment]
+
+
+class MainLoop:
+    """The messages that the main loop visits, from number `start` on."""
+
+    def __init__(self, turns: Turns, start: int, loop: int) -> None:
+        self.turns, self.start, self.loop = turns, start, loop
+        self.has_context = False  # then `TurnLoop` notes the boundaries, because it reads ahead
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    def __iter__(self) -> Iterator[Any]:
+        run = self.turns._run
+        for index in range(self.start, len(run.messages)):
+            if not self.has_context:
+                run.note_boundary(self.loop, index)
+            yield run.messages[index]
+        if not self.has_context:
+            run.note_boundary(self.loop, max(self.start, len(run.messages)))
+        run.closed = True
+
+
+class TurnLoop(LoopContext):
+    """The variable `loop` of the main loop."""
+
+    def __init__(self, iterable: MainLoop, undefined: type[Undefined]) -> None:
+        super().__init__(iterable, undefined)
+        iterable.has_context = True
+        self._turns = iterable
+        before = iterable.start - iterable.turns.first
+        self.index0 = before - 1
+        self._current = iterable.turns._run.messages[iterable.start - 1] if before else missing
+
+    def __next__(self) -> tuple[Any, LoopContext]:
+        self._turns.turns._run.note_boundary(self._turns.loop, self._turns.turns.first + self.index0 + 1)
+        return super().__next__()
+
+    def changed(self, *value: Any) -> bool:
+        """As in Jinja; a run does not note what it remembers."""
+        self._turns.turns._run.closed = True
+        return super().changed(*value)
+
+
+def make_loop(iterable: Any, undefined: type[Undefined], *more: Any) -> LoopContext:
+    """The variable `loop`."""
+    return TurnLoop(iterable, undefined) if isinstance(iterable, MainLoop) else LoopContext(iterable, undefined, *more)
+
+
+class TurnEnvironment(TemplateEnvironment):
+    """The environment of templates that can begin at a boundary."""
+
+    fit = skips = False
+
+    @staticmethod
+    def writes() -> bool:
+        """Whether a statement before the main loop runs: not if its only effect is text that is known."""
+        run = RUN.get()
+        return run is None or not (run.resuming and run.skips)
+
+    @staticmethod
+    def visit(arguments: list[Any]) -> Any:
+        """The values that a loop outside other statements visits; `arguments` are they, its number, and whether it only writes."""
+        iterable, loop, only_writes = arguments
+        run = RUN.get()
+        if run is None:
+            return iterable
+        if isinstance(iterable, Turns):
+            return run.enter(iterable, loop)
+        return () if run.resuming and run.skips and only_writes else iterable
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        tree = super()._parse(source, name, filename)
+        names = {node.name for node in tree.find_all((nodes.Name, nodes.Filter))}
+        self.fit = tree.find(STATEFUL) is None and not names & (STATEFUL_NAMES | STATEFUL_FILTERS)
+        if self.fit:
+            noted: list[nodes.Node] = []
+            tree.body = instrument(tree.body, count(), noted)
+            self.skips = len([*tree.find_all(nodes.NSRef)]) == len(noted)
+            tree.set_environment(self)
+        return tree
+
+
+def instrument(body: Sequence[nodes.Node], loops: Iterator[int], noted: list[nodes.Node]) -> list[nodes.Node]:
+    """The statements, with loops that can be main loops, and with a condition for statements that only write.
+
+    `noted` gets the assignments to namespaces outside statements that only write.
+    """
+    found: list[nodes.Node] = []
+    for node in body:
+        if isinstance(node, nodes.If):
+            for branch in (node, *node.elif_):
+                branch.body = instrument(branch.body, loops, noted)
+            node.else_ = instrument(node.else_, loops, noted)
+            found.append(node)
+        elif isinstance(node, nodes.For) and not (node.test or node.recursive or node.else_):
+            spaces = [*node.find_all(nodes.NSRef)]
+            noted += spaces
+            arguments = nodes.List([node.iter, nodes.Const(next(loops)), nodes.Const(not spaces)])
+            node.iter = call("visit", [arguments], node)
+            found.append(node)
+        elif isinstance(node, ALWAYS_RUN):
+            noted += [] if isinstance(node, nodes.Macro) else node.find_all(nodes.NSRef)
+            found.append(node)
+        else:
+            found.append(nodes.If(call("writes", [], node), [node], [], []).set_lineno(node.lineno))
+    return found
+
+
+def call(name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Expr:
+    """A call of a function of the environment."""
+    return nodes.Call(nodes.EnvironmentAttribute(name), arguments, [], None, None).set_lineno(node.lineno)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether the value has no state: texts, numbers, and collections of them."""
+    if isinstance(value, dict):
+        return all(is_plain(key) and is_plain(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, (str, bytes, int, float, Undefined))
+
+
+def render_from(
+    source: str, messages: Sequence[Any], variables: Mapping[str, Any], size: int, target: Boundary | None
+) -> tuple[Marked, Boundary | None] | None:
+    """The text after a boundary (None for all text), and the last boundary of the run.
+
+    Args:
+        size: Of the messages and variables (`budget.size_of`), for the limit of work.
+    Returns: None if the run fails, or if the template cannot run this way.
+    """
+    template = compile_template(source, TurnEnvironment)
+    if not template.environment.fit:
+        return None
+    template.root_render_func.__globals__["LoopContext"] = make_loop
+    run = Run(messages, target)
+    run.skips = template.environment.skips
+    token = RUN.set(run)
+    try:
+        with allow_work(len(source) + size):
+            run.limit = (LEFT.get() or [0])[0]
+            run.context = template.new_context({**variables, "messages": Turns(run, 0)})
+            for piece in template.root_render_func(run.context):
+                run.pieces.append(piece)
+                run.length += len(piece)
+            return None if run.unfit or run.resuming else (concat(run.pieces), run.boundary)
+    except Exception:  # noqa: BLE001 - the whole run raises it again, with its place
+        return None
+    finally:
+        RUN.reset(token)

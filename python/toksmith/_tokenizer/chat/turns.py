@@ -1,0 +1,521 @@
+"""`Tokenizer.conversation`: a conversation whose ids grow with its turns.
+
+The rule: after each call the text and the ids are those of `Tokenizer.chat` for the same messages, except that sampled ids stay
+as long as the template writes their text. `resume.py` renders only the new turns where it can show that the template writes the
+earlier ones again; otherwise the template writes everything. `segments.py` encodes the text from the first change on.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import accumulate, chain, islice
+from operator import itemgetter
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.arguments import check_int, check_items
+from ..._base.threads import one_call_at_a_time
+from ..._base.wording import number_of, preview_items
+from ...errors import FormatError, InvalidOption
+from ..session import IdEdit, common_prefix
+from .conversation import add_origins, mark_message, prepare_template
+from .ids import is_trusted
+from .budget import size_of
+from .marked import Marked, concat, map_texts
+from .resume import Boundary, TurnEnvironment, is_plain, render_from
+from .segments import Change, GrownText, Held, Kept, TextEncoder
+from .template import compile_template, render_template
+
+__all__ = ["Conversation", "TurnEdit"]
+
+STAYS = {"system", "developer"}  # the roles that `truncate` keeps at the start
+DRIFT = ("report", "refuse")
+Text = GrownText | None
+NO_IDS = np.zeros(0, np.uint32)
+NEAR = 64  # ids: so many show whether the text has begun
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TurnEdit(IdEdit):
+    """The change of a conversation's ids by a call: `ids` replace `removed` ids
+    from number `first` on. All others stay.
+
+    Attributes:
+        rewritten: The number of the first earlier message whose text the
+            template moved or changed; None if it only appended.
+        kept: Of the ids given to `add_sampled`, the number that is in the
+            conversation unchanged.
+        drift: The number of the first id given to `add_sampled` that differs
+            from the canonical ids, or that is not kept; None if none does.
+        canonical: uint32, the canonical ids of the kept text.
+        drifting: The messages whose sampled ids differ from the canonical ids
+            since this call, because the text around them changed.
+        replaced: The messages whose sampled ids canonical ids replaced,
+            because the template no longer writes their text.
+        dropped: The messages that `truncate` dropped, by their former numbers.
+    """
+
+    rewritten: int | None = None
+    kept: int = 0
+    drift: int | None = None
+    canonical: NDArray[np.uint32] = field(default_factory=lambda: NO_IDS)
+    drifting: tuple[int, ...] = ()
+    replaced: tuple[int, ...] = ()
+    dropped: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        notes = [f"message {self.rewritten} was rewritten"] if self.rewritten is not None else []
+        notes += [f"the sampled ids drift from {self.drift} on"] if self.drift is not None else []
+        notes += [f"drift in {preview_items(self.drifting)}"] if self.drifting else []
+        notes += [f"sampled ids replaced in {preview_items(self.replaced)}"] if self.replaced else []
+        notes += [f"dropped {preview_items(self.dropped)}"] if self.dropped else []
+        ids = f"{number_of(self.removed, 'id')} from {self.first} on become {preview_items(self.ids)}"
+        return f"<TurnEdit {'; '.join([ids, *notes])}>"
+
+
+class Log(NamedTuple):
+    """The messages: as given, with origins, their roles, and the size of each with all before it (`budget.size_of`)."""
+
+    messages: list[dict[str, Any]]
+    marked: list[Any]
+    roles: list[str]
+    sizes: list[int]
+
+    def cut(self, count: int) -> None:
+        """Leaves only the first messages."""
+        for column in self:
+            del column[count:]  # type: ignore[attr-defined]
+
+
+class View(NamedTuple):
+    """The text of the conversation, with or without the prompt, as far as it is rendered.
+
+    Attributes:
+        text: The text with its ids.
+        boundary: Where the next rendering can begin.
+        version: The version of the conversation that the text shows.
+    """
+
+    text: Text
+    boundary: Boundary | None
+    version: int
+
+
+class Conversation:
+    """A conversation with its ids; made by `Tokenizer.conversation`.
+
+    One call at a time can change it: a concurrent change raises RuntimeError.
+    A refused call changes nothing.
+    """
+
+    def __init__(
+        self,
+        tok: Any,
+        template: str | os.PathLike[str],
+        messages: Iterable[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None,
+        variables: Mapping[str, Any],
+    ) -> None:
+        now = datetime.now().astimezone()
+        self._tok, self._encoder = tok, TextEncoder(tok)
+        self._source, known = prepare_template(tok, template, tools, variables)
+        self._variables = {"strftime_now": now.strftime, **known}  # one time for all turns
+        self._whole = not is_plain(known)
+        self._log, self._size = Log([], [], [], []), size_of({**self._variables, "messages": []})
+        self._held: dict[int, Held] = {}
+        self._hashes: dict[tuple[Any, ...], tuple[NDArray[np.uint32], tuple[bytes, ...]]] = {}
+        self._version = 0
+        self._views = {prompt: View(None, None, -1) for prompt in (False, True)}
+        self._free, self._what = Lock(), "conversation"
+        self._put(check_items(messages, "messages", "mappings with role and content"))
+        compile_template(self._source, TurnEnvironment)
+        with suppress(*() if self._log.messages else (FormatError, InvalidOption)):  # many templates need a message
+            self._view(False)
+
+    @property
+    def turns(self) -> list[dict[str, Any]]:
+        """The messages: copies."""
+        return [map_texts(message, str.__str__) for message in self._log.messages]
+
+    @property
+    def text(self) -> str:
+        """The text that the template writes."""
+        text = self._views[False].text
+        return str.__str__(text.after(0)) if text else ""
+
+    @property
+    def ids(self) -> NDArray[np.uint32]:
+        """The ids: uint32, shape (n,)."""
+        return ids_of(self._views[False].text)
+
+    @property
+    def messages(self) -> NDArray[np.int32]:
+        """int32, shape (n,): the number of the message that each id comes from; -1 for text of the template."""
+        text = self._views[False].text
+        return text.column("messages").copy() if text else np.zeros(0, np.int32)
+
+    @property
+    def assistant_mask(self) -> NDArray[np.uint8]:
+        """uint8, shape (n,): 1 for text of the assistant, as in `ChatEncoding`, and for all sampled ids."""
+        text = self._views[False].text
+        if text is None:
+            return np.zeros(0, np.uint8)
+        blocks = any(origin.generated for part in text.parts_after(0) for _, origin in part.ends)
+        return text.column("generated" if blocks else "content").copy()
+
+    @property
+    def drifts(self) -> dict[int, int]:
+        """The messages whose sampled ids differ from the canonical ids, with
+        the number of the first id that differs. Without them `ids` are those
+        of `Tokenizer.chat`.
+        """
+        return {each.message: each.drift for each in reversed([*self._kept()]) if each.drift is not None}
+
+    def __len__(self) -> int:
+        """The number of ids."""
+        text = self._views[False].text
+        return text.id_count if text else 0
+
+    def __repr__(self) -> str:
+        return f"<Conversation {number_of(len(self._log.messages), 'message')}, {number_of(len(self), 'id')}>"
+
+    @one_call_at_a_time
+    def add(self, role: str | Mapping[str, Any], content: Any = None, /, **fields: Any) -> TurnEdit:
+        """Adds a message.
+
+        Args:
+            role: The role; or the whole message, a mapping.
+            content: The content.
+            fields: Further fields of the message, such as `tool_calls`.
+        Returns: the change of the ids.
+        Raises: as `Tokenizer.chat`.
+        """
+        with self._or_nothing():
+            self._put([{"role": role, "content": content, **fields} if isinstance(role, str) else role])
+            return self._change(False, *self._render(False))
+
+    @one_call_at_a_time
+    def add_sampled(
+        self, ids: Iterable[int], message: Mapping[str, Any] | None = None, *, drift: str = "report"
+    ) -> TurnEdit:
+        """Adds the assistant's turn as the model sampled it after `prompt`.
+
+        The conversation has exactly these ids for as long as the template
+        writes their text, beginning with the first id; where it writes another
+        text, canonical ids follow. The mark that ends the turn can be the last
+        id; then the template's own mark is not added to it. Sampled ids are
+        trusted: marks among them stay marks.
+
+        Args:
+            ids: What the model sampled.
+            message: The message for the template, for example with tool calls;
+                None for a message of the assistant with the text of the ids.
+            drift: "report": the result says where the ids differ from the
+                canonical ids, or from the template's text; "refuse": such
+                ids raise InvalidOption.
+        Returns: the change of the ids, with `kept`, `drift` and `canonical`.
+        Raises: UnknownId, if no token has one of the ids; as `add`.
+        """
+        if drift not in DRIFT:
+            raise InvalidOption("drift", drift, "'report' or 'refuse'")
+        sampled, number = check_items(ids, "ids", "ids (integers)"), len(self._log.messages)
+        prompt = self._view(True).text
+        size, last = (prompt.id_count, prompt.column("ids", max(0, prompt.id_count - NEAR))) if prompt else (0, NO_IDS)
+        fresh = size <= NEAR and self._tok._engine.decode_more(last, True)[1]
+        whole = self._decode(sampled, fresh)
+        token = next((token for token in self._tok._marks if sampled and token.id == sampled[-1]), None)
+        closing = token.content if token and whole.endswith(token.content) else ""
+        with self._or_nothing():
+            # The last token may be content if it is not special: then the template writes another mark after it.
+            for mark in [closing] if not closing or token.special else [closing, ""]:  # type: ignore[union-attr]
+                self._log.cut(number)
+                body = whole[: len(whole) - len(mark)]
+                self._put([message or {"role": "assistant", "content": body}])
+                start, tail, boundary = self._render(False)
+                place = self._place_of_turn(prompt, start, tail)
+                written = tail.part(place, len(tail)) if place >= 0 else Marked()
+                closes = bool(mark) and written.startswith(whole) and is_trusted(written.part(len(body), len(whole)))
+                if closes:
+                    break
+            own = sampled[:-1] if mark else sampled
+            count, text = len(own), body
+            if not written.startswith(body):
+                count, text = self._common(own, written, fresh)
+            lead = first_place(tail, number)
+            if count and lead is not None:
+                held = Held(np.array(own[:count], np.uint32), text, mark if closes else "", lead - place)
+                self._held = {**self._held, number: held}
+            edit = self._change(False, start, tail, boundary)
+            found = next((each for each in self._kept() if each.message == number), None)
+            kept = count + closes if found or not count else 0
+            drifts = [kept] * (kept < len(sampled)) + [
+                each.drift for each in (found,) if each and each.drift is not None
+            ]
+            if drifts and drift == "refuse":
+                allowed = f"ids that are the canonical ids of the turn; number {min(drifts)} is not"
+                raise InvalidOption("ids", [*sampled], allowed)
+            canonical = np.append(
+                found.canonical if found else NO_IDS, np.array(sampled[-1:] if closes else (), np.uint32)
+            )
+            return replace(edit, kept=kept, drift=min(drifts, default=None), canonical=canonical, drifting=())
+
+    @one_call_at_a_time
+    def prompt(self) -> NDArray[np.uint32]:
+        """The ids up to the place where the assistant begins to write: uint32,
+        shape (n,).
+
+        Raises: as `Tokenizer.chat`.
+        """
+        return ids_of(self._view(True).text)
+
+    def fork(self) -> Conversation:
+        """A copy that changes independently; it shares texts and ids with this
+        conversation.
+        """
+        new = copy.copy(self)
+        new._log, new._free = Log(*map(list.copy, self._log)), Lock()
+        return new
+
+    @one_call_at_a_time
+    def truncate(self, budget: int) -> TurnEdit:
+        """Drops the oldest turns, as few as possible, until at most `budget` ids
+        remain. A turn is a message of a user with all messages up to the next
+        one. Messages of the system at the start stay, and so does the last
+        turn.
+
+        Returns: the change of the ids, with the messages that it dropped.
+        Raises: InvalidOption, if the rest has more ids; as `Tokenizer.chat`.
+        """
+        if check_int(budget, "budget") < 0:
+            raise InvalidOption("budget", budget, "at least 0")
+        first = next((n for n, role in enumerate(self._log.roles) if role not in STAYS), len(self._log.roles))
+        turns = [n for n, role in enumerate(self._log.roles) if n >= first and (n == first or role == "user")]
+        messages = self.messages
+        places = [int(np.argmax(messages >= number)) for number in turns]
+        sizes = [len(self) - place + places[0] for place in places]
+        at = next((at for at, size in enumerate(sizes) if size <= budget), len(turns) - 1)
+        tried = {0: (self, TurnEdit(len(self), 0, NO_IDS, 0))}
+
+        def size_without(count: int) -> int:
+            if count not in tried:
+                tried[count] = self._without(range(first, turns[count]))
+            return len(tried[count][0])
+
+        while at > 0 and size_without(at - 1) <= budget:
+            at -= 1
+        while at < len(turns) - 1 and size_without(at) > budget:
+            at += 1
+        if size_without(max(at, 0)) > budget:
+            least = f"at least {size_without(max(at, 0))}, the ids without the turns that can be dropped"
+            raise InvalidOption("budget", budget, least)
+        rest, edit = tried[max(at, 0)]
+        self.__dict__.update({name: value for name, value in vars(rest).items() if name != "_free"})
+        return edit
+
+    def cut_points(
+        self, block_size: int = 16, *, prompt: bool = False, algorithm: str = "sha256", seed: str = "0"
+    ) -> list[tuple[int, bytes]]:
+        """The places where a prefix cache can reuse the ids: each number of ids
+        that fills blocks, with the hash of these blocks.
+
+        The hashes are those of vLLM, for text without images, adapters or a
+        salt: the hash of the block before and of the ids of the block.
+
+        Args:
+            block_size: The ids of a block.
+            prompt: Whether the ids are those of `prompt` and not `ids`.
+            algorithm: "sha256" or "sha256_cbor"; vLLM's
+                `--prefix-caching-hash-algo`.
+            seed: The server's environment variable `PYTHONHASHSEED`. Without
+                it, each server has its own hashes.
+        """
+        if algorithm not in HASHES:
+            raise InvalidOption("algorithm", algorithm, " or ".join(map(repr, HASHES)))
+        if check_int(block_size, "block_size") < 1:
+            raise InvalidOption("block_size", block_size, "at least 1")
+        ids = self.prompt() if prompt else self.ids
+        key, hash_of = (block_size, prompt, algorithm, seed), HASHES[algorithm]
+        old_ids, old = self._hashes.get(key, (NO_IDS, ()))
+        hashes = [*old[: common_prefix(old_ids, ids) // block_size]]
+        for end in range(len(hashes) * block_size + block_size, len(ids) + 1, block_size):
+            block = tuple(ids[end - block_size : end].tolist())
+            hashes.append(hash_of((hashes[-1] if hashes else hash_of(seed), block, None)))
+        self._hashes = {**self._hashes, key: (ids, tuple(hashes))}
+        return [((number + 1) * block_size, each) for number, each in enumerate(hashes)]
+
+    @contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        """Takes back everything if the block fails."""
+        size, state = len(self._log.messages), {name: value for name, value in vars(self).items() if name != "_free"}
+        try:
+            yield
+        except BaseException:
+            self.__dict__.update(state)
+            self._log.cut(size)
+            raise
+
+    def _put(self, messages: Sequence[Any]) -> None:
+        """Adds messages that are not rendered yet."""
+        size = len(self._log.messages)
+        marked = add_origins("messages", messages, lambda message, number: mark_message(message, size + number))
+        self._log.messages.extend(map_texts(dict(message), str.__str__) for message in messages)
+        self._log.marked.extend(marked)
+        self._log.roles.extend(str(message.get("role", "")) for message in messages)
+        sizes = accumulate(map(size_of, marked), initial=self._log.sizes[-1] if size else self._size)
+        self._log.sizes.extend(islice(sizes, 1, None))
+        self._whole |= not is_plain(marked)
+        self._version += 1
+
+    def _render(self, prompt: bool) -> tuple[int, Marked, Boundary | None]:
+        """The text from a place on; before it, the text is that of the view."""
+        variables = {**self._variables, "add_generation_prompt": prompt}
+        boundary = self._views[prompt].boundary
+        if not self._whole:
+            size = self._log.sizes[-1] if self._log.sizes else self._size
+            found = render_from(self._source, self._log.marked, variables, size, boundary)
+            if found is not None:
+                return (boundary.length if boundary else 0, *found)
+        text = render_template(self._source, {**variables, "messages": [*self._log.marked]})
+        self._whole = True
+        return 0, text, None
+
+    def _change(self, prompt: bool, start: int, tail: Marked, boundary: Boundary | None) -> TurnEdit:
+        """Shows a rendered text."""
+        old = self._views[prompt if start else False].text
+        change = self._encoder.change(old, start, tail, self._log.roles, self._held)
+        self._views = {**self._views, prompt: View(change.text, boundary, self._version)}
+        return self._compare(old, change)
+
+    def _compare(self, old: Text, change: Change) -> TurnEdit:
+        new, place = change.text, change.text.start if change.text else 0
+        before, after = (text.column("ids", change.kept) if text else NO_IDS for text in (old, new))
+        head = common_prefix(before, after)
+        end = common_prefix(before[head:][::-1], after[head:][::-1])
+        moved = old.parts_after(change.common) if old else ()
+        numbers = [origin.message for part in moved for _, origin in part.ends if origin.message >= 0]
+        were, are = (
+            {each.message: each.drift for each in (text.kept_after(place) if text else ())} for text in (old, new)
+        )
+        return TurnEdit(
+            change.kept + head,
+            len(before) - head - end,
+            after[head : len(after) - end].copy(),
+            change.encoded,
+            min(numbers, default=None),
+            drifting=tuple(
+                number for number, drift in sorted(are.items()) if drift is not None and were.get(number) is None
+            ),
+            replaced=tuple(sorted(were.keys() - are.keys())),
+        )
+
+    def _view(self, prompt: bool) -> View:
+        """The view, rendered if the conversation has changed since."""
+        if self._views[prompt].version != self._version:
+            self._change(prompt, *self._render(prompt))
+        return self._views[prompt]
+
+    def _kept(self) -> Iterator[Kept]:
+        text = self._views[False].text
+        yield from text.kept_after(0) if text else ()
+
+    def _decode(self, ids: Sequence[int], fresh: bool) -> str:
+        """The text of ids that follow other ids."""
+        found: bytes = self._tok._engine.decode_more(ids, fresh)[0]
+        return found.decode(errors="replace")
+
+    def _common(self, ids: Sequence[int], text: str, fresh: bool) -> tuple[int, str]:
+        """The longest beginning of the ids whose text `text` begins with, and that text."""
+        return max(
+            (
+                (count, part)
+                for count in range(len(ids) + 1)
+                if text.startswith(part := self._decode(ids[:count], fresh))
+            ),
+            key=itemgetter(0),
+        )
+
+    def _place_of_turn(self, prompt: Text, start: int, tail: Marked) -> int:
+        """Where in `tail`, the text from `start` on, the last message begins after the text of the prompt; -1 if it does not."""
+        number, old = len(self._log.messages) - 1, self._views[False].text
+        rest = str.__str__(prompt.after(last_end(prompt.parts_after(0), prompt.end, number))) if prompt else ""
+        parts = chain([tail], parts_before(old, start))
+        place = last_end(parts, start + len(tail), number)
+        whole = tail if place >= start else concat([old.after(place).part(0, start - place), tail])
+        begins = str.startswith(whole, rest, max(0, place - start))
+        return place + len(rest) - start if begins else -1
+
+    def _without(self, numbers: range) -> tuple[Conversation, TurnEdit]:
+        """The conversation without some messages, and the change that this is."""
+        new = self.fork()
+        keep = [number for number in range(len(self._log.messages)) if number not in numbers]
+        new._log.cut(0)
+        new._held = {at: self._held[number] for at, number in enumerate(keep) if number in self._held}
+        new._views = {prompt: view._replace(boundary=None, version=-1) for prompt, view in self._views.items()}
+        new._put([self._log.messages[number] for number in keep])
+        edit = new._change(False, *new._render(False))
+        kept, held = {keep[each.message] for each in new._kept()}, {each.message for each in self._kept()}
+        replaced = tuple(sorted(held - kept - {*numbers}))
+        return new, replace(edit, rewritten=None, drifting=(), replaced=replaced, dropped=tuple(numbers))
+
+
+def ids_of(text: Text) -> NDArray[np.uint32]:
+    """The ids of a text: a copy."""
+    return text.column("ids").copy() if text else NO_IDS.copy()
+
+
+def first_place(text: Marked, message: int) -> int | None:
+    """Where the text of a message begins; None if there is none."""
+    start = 0
+    for end, origin in text.ends:
+        if origin.message == message:
+            return start
+        start = end
+    return None
+
+
+def last_end(parts: Iterable[Marked], end: int, message: int) -> int:
+    """The end of the last text of a message below a number, in a text given by its parts, the last first; 0 without one."""
+    for part in parts:
+        end -= len(part)
+        ends = (place for place, origin in reversed(part.ends) if 0 <= origin.message < message)
+        place = next(ends, None)
+        if place is not None:
+            return end + place
+    return 0
+
+
+def parts_before(text: Text, place: int) -> Iterator[Marked]:
+    """The parts of a text's beginning, the last first."""
+    for link in text.links() if text else ():
+        if link.start < place:
+            yield link.segment.text.part(0, min(link.size, place - link.start))
+
+
+def cbor(value: Any) -> bytes:
+    """A text, bytes, a number, None, or a tuple of them in CBOR (RFC 8949)."""
+    if value is None:
+        return b"\xf6"
+    kind, size = (0, value) if isinstance(value, int) else ({bytes: 2, str: 3, tuple: 4}[type(value)], len(value))
+    width = next(width for width in (0, 1, 2, 4, 8) if size < (24 if width == 0 else 1 << 8 * width))
+    head = bytes([kind << 5 | (24 + (1, 2, 4, 8).index(width) if width else size)]) + (
+        size.to_bytes(width, "big") if width else b""
+    )
+    if kind == 4:
+        return head + b"".join(map(cbor, value))
+    return head + (value.encode() if kind == 3 else value if kind == 2 else b"")
+
+
+HASHES: dict[str, Callable[[Any], bytes]] = {
+    "sha256": lambda value: hashlib.sha256(pickle.dumps(value, 5)).digest(),
+    "sha256_cbor": lambda value: hashlib.sha256(cbor(value)).digest(),
+}
