@@ -16,8 +16,8 @@ from itertools import count
 from typing import Any, NamedTuple, NoReturn
 
 from jinja2 import Undefined, nodes
-from jinja2.runtime import LoopContext, Macro, missing
-from jinja2.utils import Namespace
+from jinja2.runtime import LoopContext, Macro
+from jinja2.utils import Namespace, missing
 
 from .budget import ITEM, LEFT, allow_work, spend
 from .marked import Marked, concat
@@ -27,7 +27,7 @@ __all__ = ["Boundary", "Run", "is_plain", "render_from"]
 
 # Parts of Jinja that keep a state elsewhere, or that are not in one sequence of statements.
 STATEFUL = (nodes.Block, nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
-STATEFUL_NAMES, STATEFUL_FILTERS = {"cycler", "joiner"}, {"random"}
+STATEFUL_NAMES = {"cycler", "joiner", "random"}
 ALWAYS_RUN = (nodes.Assign, nodes.AssignBlock, nodes.Macro)
 
 RUN: ContextVar[Run | None] = ContextVar("RUN", default=None)
@@ -42,14 +42,14 @@ class Boundary(NamedTuple):
 
     Attributes:
         loop: The number of the loop.
-        index: The number of the message.
+        message: The number of that message.
         spaces: The variables of each namespace.
         spent: The work so far.
         length: The length of the text so far, in characters.
     """
 
     loop: int
-    index: int
+    message: int
     spaces: Mapping[str, Mapping[str, Any]]
     spent: int
     length: int
@@ -84,11 +84,11 @@ class Run:
             if loop != self.target.loop or self.spaces.keys() != self.target.spaces.keys():
                 self.refuse()
             for name, values in self.target.spaces.items():
-                space: dict[str, Any] = self.spaces[name]._Namespace__attrs  # type: ignore[attr-defined]
+                space: dict[str, Any] = self.spaces[name]._Namespace__attrs
                 space.clear()
                 space.update(values)
             self.pieces.clear()
-            self.resuming, self.length, start = False, self.target.length, self.target.index
+            self.resuming, self.length, start = False, self.target.length, self.target.message
             budget = LEFT.get()
             if budget is not None:
                 budget[0] = self.limit - self.target.spent
@@ -99,7 +99,7 @@ class Run:
         budget = LEFT.get()
         if self.closed or self.spaces is None or budget is None:
             return
-        spaces = {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}  # type: ignore[attr-defined]
+        spaces = {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}
         if not is_plain(spaces):
             self.closed = True
             return
@@ -158,7 +158,7 @@ class Turns:
         self._run.refuse()
 
     __add__ = __radd__ = __mul__ = __rmul__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __hash__ = __str__ = __repr__ = __contains__ = __reversed__ = _refuse  # type: ignore[assignment]
+    __hash__ = __str__ = __repr__ = __contains__ = __reversed__ = _refuse
 
 
 class MainLoop:
@@ -232,8 +232,8 @@ class TurnEnvironment(TemplateEnvironment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
-        names = {node.name for node in tree.find_all((nodes.Name, nodes.Filter))}
-        self.fit = tree.find(STATEFUL) is None and not names & (STATEFUL_NAMES | STATEFUL_FILTERS)
+        names = {node.name for node in tree.find_all((nodes.Name, nodes.Filter))}  # type: ignore[attr-defined]
+        self.fit = not any(tree.find_all(STATEFUL)) and not names & STATEFUL_NAMES
         if self.fit:
             noted: list[nodes.Node] = []
             tree.body = instrument(tree.body, count(), noted)
@@ -270,7 +270,9 @@ def instrument(body: Sequence[nodes.Node], loops: Iterator[int], noted: list[nod
 
 def call(name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Expr:
     """A call of a function of the environment."""
-    return nodes.Call(nodes.EnvironmentAttribute(name), arguments, [], None, None).set_lineno(node.lineno)
+    made = nodes.Call(nodes.EnvironmentAttribute(name), arguments, [], None, None)
+    made.set_lineno(node.lineno)
+    return made
 
 
 def is_plain(value: Any) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +20,13 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ..boundaries import longest_added, utf8_or_none
+from ..marks import PlacedIds
 from ..session import common_length, common_prefix
 from ..stream import CONTEXT
-from .ids import find_spelled_marks, find_untrusted_ids, runs_of, trusted_runs
+from .ids import find_spelled_marks, find_untrusted_ids, trusted_runs
 from .marked import Marked, Origin, concat
 
-__all__ = ["Change", "GrownText", "Held", "Kept", "TextEncoder"]
+__all__ = ["Change", "GrownText", "Held", "Kept", "TextEncoder", "before_of"]
 
 Ids = NDArray[np.uint32]
 FAR, NEAR = 1 << 12, 1 << 11  # characters: a cut of the core is searched if the last mark is FAR, within the last NEAR
@@ -66,32 +68,6 @@ class Kept(NamedTuple):
     canonical: Ids
 
 
-class Columns(NamedTuple):
-    """Ids with their origins, of equal length.
-
-    Attributes:
-        ids: uint32.
-        starts, ends: int64, in characters of the segment.
-        messages: int32, as in `ChatEncoding`.
-        generated, content: uint8, the mask by `{% generation %}`, and the mask without such blocks.
-    """
-
-    ids: Ids
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    messages: NDArray[np.int32]
-    generated: NDArray[np.uint8]
-    content: NDArray[np.uint8]
-
-    def part(self, first: int, last: int) -> Columns:
-        """The rows of a range."""
-        return Columns(*(column[first:last] for column in self))
-
-    def moved(self, place: int) -> Columns:
-        """The columns of a text that begins at a place."""
-        return self._replace(starts=self.starts + place, ends=self.ends + place)
-
-
 class Cut(NamedTuple):
     """A cut in a segment: the place in characters, how far the text decides about it, and the number of ids before it."""
 
@@ -105,7 +81,7 @@ class Segment:
     """A part of a text with its ids; places are characters of the part."""
 
     text: Marked
-    columns: Columns
+    placed: PlacedIds
     cuts: Sequence[Cut]
     zones: Sequence[tuple[int, int]]  # no cut is within one of these
     kept: Sequence[Kept]
@@ -119,7 +95,7 @@ class GrownText(NamedTuple):
     Attributes:
         before: The text before; None if it is empty.
         start, first: The number of characters and ids before the segment.
-        size, count: The number of characters and ids of the segment that belong to the text.
+        size, used: The number of characters and ids of the segment that belong to the text.
         spelled: The number of marks, in the whole text, that untrusted text spells.
     """
 
@@ -128,7 +104,7 @@ class GrownText(NamedTuple):
     start: int
     first: int
     size: int
-    count: int
+    used: int
     spelled: int
 
     @property
@@ -139,7 +115,7 @@ class GrownText(NamedTuple):
     @property
     def id_count(self) -> int:
         """The number of ids."""
-        return self.first + self.count
+        return self.first + self.used
 
     def links(self) -> Iterator[GrownText]:
         """This text and those before it, the longest first."""
@@ -148,18 +124,29 @@ class GrownText(NamedTuple):
             yield at
             at = at.before
 
-    def column(self, name: str, from_id: int = 0) -> NDArray[Any]:
-        """A column of `Columns` for the ids from a number on."""
+    def ids(self, from_id: int = 0) -> Ids:
+        """The ids from a number on."""
         parts = []
         for link in self.links():
-            parts.append(getattr(link.segment.columns, name)[max(0, from_id - link.first) : link.count])
+            parts.append(link.segment.placed.ids[max(0, from_id - link.first) : link.used])
             if link.first <= from_id:
                 break
         return parts[0] if len(parts) == 1 else np.concatenate(parts[::-1])
 
+    def places(self) -> PlacedIds:
+        """The ids with their places."""
+        return join_placed([part_of(link.segment.placed, 0, link.used, link.start) for link in self.links()][::-1])
+
     def after(self, place: int) -> Marked:
         """The text from a place on."""
         return concat([*self.parts_after(place)][::-1])
+
+    def runs_before(self, place: int) -> Iterator[tuple[int, Origin]]:
+        """The runs of the text before a place, the last first: the end of each, and its origin."""
+        for link in self.links():
+            ends, size = link.segment.text.ends, min(link.size, place - link.start)
+            last = bisect_left(ends, size, key=itemgetter(0)) if size > 0 else -1
+            yield from ((link.start + min(ends[at][0], size), ends[at][1]) for at in range(last, -1, -1))
 
     def parts_after(self, place: int) -> Iterator[Marked]:
         """Its parts, the last first."""
@@ -170,13 +157,11 @@ class GrownText(NamedTuple):
                 return
 
     def kept_after(self, place: int) -> Iterator[Kept]:
-        """The places of sampled ids from a place on, the last first."""
+        """The places of sampled ids from a place on, in the whole text, the last first."""
         for link in self.links():
-            yield from (
-                each
-                for each in reversed(link.segment.kept)
-                if each.end <= link.size and each.start + link.start >= place
-            )
+            for each in reversed(link.segment.kept):
+                if each.end <= link.size and each.start + link.start >= place:
+                    yield each._replace(start=each.start + link.start, end=each.end + link.start)
             if link.start <= place:
                 return
 
@@ -185,7 +170,23 @@ class GrownText(NamedTuple):
         if place == 0:
             return self.before
         spelled = (self.before.spelled if self.before else 0) + bisect_left(self.segment.disarmed, (place,))
-        return self._replace(size=place, count=ids, spelled=spelled)
+        return self._replace(size=place, used=ids, spelled=spelled)
+
+
+class Part(NamedTuple):
+    """A text that becomes a segment.
+
+    Attributes:
+        held: The sampled ids of the conversation's messages.
+        armed, disarmed: As in `Segment`.
+        needs: How many of its characters decide about the cut at its start.
+    """
+
+    text: Marked
+    held: Mapping[int, Held]
+    armed: bool
+    needs: int
+    disarmed: Sequence[tuple[int, str]]
 
 
 class Change(NamedTuple):
@@ -214,140 +215,100 @@ class TextEncoder:
         self._closed: dict[int, bool] = {}
         self._margin = longest_added(tok.model) + CONTEXT
 
-    def change(
-        self, old: GrownText | None, start: int, tail: Marked, roles: Sequence[str], held: Mapping[int, Held]
-    ) -> Change:
+    def change(self, old: GrownText | None, start: int, tail: Marked, held: Mapping[int, Held]) -> Change:
         """The text `old[:start] + tail`, encoded from the last cut before the first change."""
         before = old.after(start) if old else Marked()
         common = start + common_start(before, tail)
         base, needs = self._cut_before(old, common) if old else (None, 0)
         at = base.end if base else 0
-        if at >= start:
-            part = tail.part(at - start, len(tail))
-        else:
-            part = concat([old.after(at).part(0, start - at), tail])  # type: ignore[union-attr]
-        ids, disarmed = self._find_marks(part)
+        part = tail.part(at - start, len(tail)) if at >= start else concat([before_of(old, at, start), tail])
+        placed, disarmed = self._find_marks(part)
         spelled = base.spelled if base else 0
         if base and base.segment.armed != (spelled + len(disarmed) > 0):
             part, base, at, spelled, needs = concat([base.after(0), part]), None, 0, 0, 0
-            ids, disarmed = self._find_marks(part)
+            placed, disarmed = self._find_marks(part)
         if not part:
             return Change(base, common, base.id_count if base else 0, 0)
         armed = spelled + len(disarmed) > 0
-        segment = self._make_segment(
-            part, needs, disarmed, self._columns(part, roles, armed, None if armed else ids), armed, roles, held
-        )
+        placed = self._place(part, armed) if armed else placed
+        segment = self._make_segment(Part(part, held, armed, needs, disarmed), placed)
         first = base.id_count if base else 0
-        count = len(segment.columns.ids)
-        return Change(
-            GrownText(base, segment, at, first, len(part), count, spelled + len(disarmed)), common, first, len(part)
-        )
+        text = GrownText(base, segment, at, first, len(part), len(segment.placed.ids), spelled + len(disarmed))
+        return Change(text, common, first, len(part))
 
-    def _find_marks(self, text: Marked) -> tuple[Any, list[tuple[int, str]]]:
+    def _find_marks(self, text: Marked) -> tuple[PlacedIds, list[tuple[int, str]]]:
         """The ids of the text as if it were trusted, and the marks that untrusted text spells."""
-        encoding = self._tok.encode_with_offsets(str.__str__(text), special="allow")
+        placed = self._place(text, False)
         spelled = find_spelled_marks(self._tok._marks, text)
-        return encoding, sorted({*spelled, *find_untrusted_ids(self._tok, text, encoding)})
+        return placed, sorted({*spelled, *find_untrusted_ids(self._tok, text, placed)})
 
-    def _columns(self, text: Marked, roles: Sequence[str], armed: bool, found: Any = None) -> Columns:
-        """The ids of a text with their origins."""
+    def _place(self, text: Marked, armed: bool) -> PlacedIds:
+        """The ids of a part."""
         if armed:
-            found = self._tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
-        elif found is None:
-            found = self._tok.encode_with_offsets(str.__str__(text), special="allow")
-        origins = [origin for _, origin in text.ends] or [Origin()]
-        run_of = runs_of(text, found.starts, found.ends)
-        content = [origin.content and roles[origin.message] == "assistant" for origin in origins]
-        return Columns(
-            found.ids,
-            found.starts,
-            found.ends,
-            np.array([origin.message for origin in origins], np.int32)[run_of],
-            np.array([origin.generated for origin in origins], np.uint8)[run_of],
-            np.array(content, np.uint8)[run_of],
-        )
+            found: PlacedIds = self._tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
+            return found
+        encoding = self._tok.encode_with_offsets(str.__str__(text), special="allow")
+        return PlacedIds(encoding.ids, encoding.starts, encoding.ends)
 
-    def _make_segment(
-        self,
-        text: Marked,
-        needs: int,
-        disarmed: list[tuple[int, str]],
-        columns: Columns,
-        armed: bool,
-        roles: Sequence[str],
-        held: Mapping[int, Held],
-    ) -> Segment:
+    def _make_segment(self, part: Part, placed: PlacedIds) -> Segment:
         """A segment, with the sampled ids of its messages."""
-        places = [*locate(text, held)] if held else []
-        zones = [held[message].zone(start) for message, start in places]
-        cuts = self._cuts(text, columns, needs, zones)
+        places = [*locate(part.text, part.held)] if part.held else []
+        zones = [part.held[message].zone(start) for message, start in places]
+        cuts = self._cuts(part, placed, zones)
         kept = list[Kept]()
         if places:
-            columns, kept, drifting = self._lay_over(
-                text, columns, [cut.place for cut in cuts], armed, roles, held, places
-            )
-            cuts = self._cuts(text, columns, needs, zones := [*zones, *drifting])
-        for each in kept:
-            ends = each.start, each.end + len(held[each.message].closing)
-            ids = slice(*np.searchsorted(columns.starts, ends).tolist())
-            columns.generated[ids] = columns.content[ids] = 1
-        return Segment(text, columns, cuts, zones, kept, disarmed, armed)
+            placed, kept, drifting = self._lay_over(part, placed, [cut.place for cut in cuts], places)
+            cuts = self._cuts(part, placed, zones := [*zones, *drifting])
+        return Segment(part.text, placed, cuts, zones, kept, part.disarmed, part.armed)
 
     def _lay_over(
-        self,
-        text: Marked,
-        columns: Columns,
-        edges: list[int],
-        armed: bool,
-        roles: Sequence[str],
-        held: Mapping[int, Held],
-        places: Sequence[tuple[int, int]],
-    ) -> tuple[Columns, list[Kept], list[tuple[int, int]]]:
-        """The columns with sampled ids in the place of others, and the ranges with such places.
+        self, part: Part, placed: PlacedIds, edges: list[int], places: Sequence[tuple[int, int]]
+    ) -> tuple[PlacedIds, list[Kept], list[tuple[int, int]]]:
+        """The ids with sampled ids in the place of others, and the ranges with such places.
 
         The ids between the cuts around sampled text, `edges`, are those of the text before, the sampled ids, and those of the
         text after. If they are not the canonical ids, they replace them.
         """
-        edges = [*edges, len(text)]
+        text, held, edges = part.text, part.held, [*edges, len(part.text)]
         spans: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for message, start in places:
             high = edges[bisect_left(edges, start + len(held[message].text))]
             spans.setdefault((edges[bisect_right(edges, start) - 1], high), []).append((message, start))
         parts, done, kept, drifting = [], 0, list[Kept](), list[tuple[int, int]]()
         for (low, high), inside in spans.items():
-            first, last = np.searchsorted(columns.starts, (low, high)).tolist()
+            first, last = np.searchsorted(placed.starts, (low, high)).tolist()
             pieces, place, found = [], low, list[tuple[Kept, int]]()
             for message, start in inside:
                 if start > place:
-                    pieces.append(self._columns(text.part(place, start), roles, armed).moved(place))
+                    pieces.append(moved(self._place(text.part(place, start), part.armed), place))
                 place = start + len(held[message].text)
-                ids = slice(*np.searchsorted(columns.starts, (start, place)).tolist())
-                new = Kept(message, start, place, None, columns.ids[ids])
+                ids = slice(*np.searchsorted(placed.starts, (start, place)).tolist())
+                new = Kept(message, start, place, None, placed.ids[ids])
                 found.append((new, sum(len(piece.ids) for piece in pieces)))
-                pieces.append(sampled_columns(new, held[message].ids))
+                pieces.append(sampled_ids(new, held[message].ids))
             if high > place:
-                pieces.append(self._columns(text.part(place, high), roles, armed).moved(place))
-            own, canonical = join_columns(pieces), columns.ids[first:last]
+                pieces.append(moved(self._place(text.part(place, high), part.armed), place))
+            own, canonical = join_placed(pieces), placed.ids[first:last]
             if np.array_equal(own.ids, canonical):
                 kept += [each for each, _ in found]
                 continue
             common = common_prefix(own.ids, canonical)
             for each, number in found:
                 kept.append(each._replace(drift=min(max(0, common - number), len(held[each.message].ids))))
-            parts += [columns.part(done, first), own]
+            parts += [part_of(placed, done, first), own]
             done = last
             drifting.append((low, high))
-        parts.append(columns.part(done, len(columns.ids)))
-        return join_columns(parts) if drifting else columns, kept, drifting
+        parts.append(part_of(placed, done, len(placed.ids)))
+        return join_placed(parts) if drifting else placed, kept, drifting
 
-    def _cuts(self, text: Marked, columns: Columns, needs: int, zones: Sequence[tuple[int, int]]) -> list[Cut]:
-        """The cuts of a text whose start is a cut; `needs` characters decide about the start."""
-        cuts = [Cut(0, needs, 0)]
-        for index in np.flatnonzero(np.isin(columns.ids, self._mark_ids)).tolist():
-            id, place = int(columns.ids[index]), int(columns.starts[index])
+    def _cuts(self, part: Part, placed: PlacedIds, zones: Sequence[tuple[int, int]]) -> list[Cut]:
+        """The cuts of a part, whose start is a cut."""
+        cuts = [Cut(0, part.needs, 0)]
+        for index in np.flatnonzero(np.isin(placed.ids, self._mark_ids)).tolist():
+            id, place = int(placed.ids[index]), int(placed.starts[index])
             content = self._tokens[id].content
             inside = any(low < place < high for low, high in zones)
-            if place and not inside and str.startswith(text, content, place) and self._is_closed(id):
+            if place and not inside and str.startswith(part.text, content, place) and self._is_closed(id):
                 cuts.append(Cut(place, place + len(content), index))
         return cuts
 
@@ -392,11 +353,16 @@ class TextEncoder:
             return None
         found = start + len(data[:cut].decode())
         link = next(link for link in old.links() if link.start < found)
-        own, starts = found - link.start, link.segment.columns.starts
+        own, starts = found - link.start, link.segment.placed.starts
         index = int(np.searchsorted(starts, own))
         if any(low < own < high for low, high in link.segment.zones) or (own < link.size and starts[index] != own):
             return None
         return link.until(own, index), place - found
+
+
+def before_of(text: GrownText | None, start: int, end: int) -> Marked:
+    """The text from a place to another one."""
+    return text.after(start).part(0, end - start) if text else Marked()
 
 
 def overlaps_start(content: str, mark: str) -> bool:
@@ -424,16 +390,26 @@ def locate(text: Marked, held: Mapping[int, Held]) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def sampled_columns(place: Kept, ids: Ids) -> Columns:
-    """The columns of sampled ids, all of them at the whole place."""
-    numbers = [np.full(len(ids), value, np.int64) for value in (place.start, place.end)]
-    ones = np.ones(len(ids), np.uint8)
-    return Columns(ids, *numbers, np.full(len(ids), place.message, np.int32), ones, ones)
+def sampled_ids(place: Kept, ids: Ids) -> PlacedIds:
+    """Sampled ids, all of them at the whole place."""
+    starts, ends = (np.full(len(ids), at, np.int64) for at in (place.start, place.end))
+    return PlacedIds(ids, starts, ends)
 
 
-def join_columns(parts: Sequence[Columns]) -> Columns:
-    """The columns one after the other."""
-    return Columns(*map(np.concatenate, zip(*parts, strict=True)))
+def moved(placed: PlacedIds, by: int) -> PlacedIds:
+    """The ids of a text that begins at a place."""
+    return PlacedIds(placed.ids, placed.starts + by, placed.ends + by)
+
+
+def part_of(placed: PlacedIds, first: int, last: int, by: int = 0) -> PlacedIds:
+    """The ids of a range."""
+    part = PlacedIds(placed.ids[first:last], placed.starts[first:last], placed.ends[first:last])
+    return moved(part, by) if by else part
+
+
+def join_placed(parts: Sequence[PlacedIds]) -> PlacedIds:
+    """The ids one after the other."""
+    return PlacedIds(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def common_start(one: Marked, other: Marked) -> int:

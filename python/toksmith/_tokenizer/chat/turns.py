@@ -28,12 +28,12 @@ from ..._base.threads import one_call_at_a_time
 from ..._base.wording import number_of, preview_items
 from ...errors import FormatError, InvalidOption
 from ..session import IdEdit, common_prefix
-from .conversation import add_origins, mark_message, prepare_template
-from .ids import is_trusted
 from .budget import size_of
-from .marked import Marked, concat, map_texts
+from .conversation import add_origins, mark_message, prepare_template
+from .ids import is_trusted, label_ids
+from .marked import Marked, Origin, concat, map_texts
 from .resume import Boundary, TurnEnvironment, is_plain, render_from
-from .segments import Change, GrownText, Held, Kept, TextEncoder
+from .segments import Change, GrownText, Held, Kept, TextEncoder, before_of
 from .template import compile_template, render_template
 
 __all__ = ["Conversation", "TurnEdit"]
@@ -94,7 +94,7 @@ class Log(NamedTuple):
     def cut(self, count: int) -> None:
         """Leaves only the first messages."""
         for column in self:
-            del column[count:]  # type: ignore[attr-defined]
+            del column[count:]
 
 
 class View(NamedTuple):
@@ -161,17 +161,12 @@ class Conversation:
     @property
     def messages(self) -> NDArray[np.int32]:
         """int32, shape (n,): the number of the message that each id comes from; -1 for text of the template."""
-        text = self._views[False].text
-        return text.column("messages").copy() if text else np.zeros(0, np.int32)
+        return self._labels()[0]
 
     @property
     def assistant_mask(self) -> NDArray[np.uint8]:
         """uint8, shape (n,): 1 for text of the assistant, as in `ChatEncoding`, and for all sampled ids."""
-        text = self._views[False].text
-        if text is None:
-            return np.zeros(0, np.uint8)
-        blocks = any(origin.generated for part in text.parts_after(0) for _, origin in part.ends)
-        return text.column("generated" if blocks else "content").copy()
+        return self._labels()[1]
 
     @property
     def drifts(self) -> dict[int, int]:
@@ -230,7 +225,7 @@ class Conversation:
             raise InvalidOption("drift", drift, "'report' or 'refuse'")
         sampled, number = check_items(ids, "ids", "ids (integers)"), len(self._log.messages)
         prompt = self._view(True).text
-        size, last = (prompt.id_count, prompt.column("ids", max(0, prompt.id_count - NEAR))) if prompt else (0, NO_IDS)
+        size, last = (prompt.id_count, prompt.ids(max(0, prompt.id_count - NEAR))) if prompt else (0, NO_IDS)
         fresh = size <= NEAR and self._tok._engine.decode_more(last, True)[1]
         whole = self._decode(sampled, fresh)
         token = next((token for token in self._tok._marks if sampled and token.id == sampled[-1]), None)
@@ -392,13 +387,13 @@ class Conversation:
     def _change(self, prompt: bool, start: int, tail: Marked, boundary: Boundary | None) -> TurnEdit:
         """Shows a rendered text."""
         old = self._views[prompt if start else False].text
-        change = self._encoder.change(old, start, tail, self._log.roles, self._held)
+        change = self._encoder.change(old, start, tail, self._held)
         self._views = {**self._views, prompt: View(change.text, boundary, self._version)}
         return self._compare(old, change)
 
     def _compare(self, old: Text, change: Change) -> TurnEdit:
         new, place = change.text, change.text.start if change.text else 0
-        before, after = (text.column("ids", change.kept) if text else NO_IDS for text in (old, new))
+        before, after = (text.ids(change.kept) if text else NO_IDS for text in (old, new))
         head = common_prefix(before, after)
         end = common_prefix(before[head:][::-1], after[head:][::-1])
         moved = old.parts_after(change.common) if old else ()
@@ -428,6 +423,18 @@ class Conversation:
         text = self._views[False].text
         yield from text.kept_after(0) if text else ()
 
+    def _labels(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """The message of each id, and the mask."""
+        text = self._views[False].text
+        if text is None:
+            return np.zeros(0, np.int32), np.zeros(0, np.uint8)
+        _, starts, ends = text.places()
+        messages, mask = label_ids(text.after(0), starts, ends, self._log.roles)
+        for each in text.kept_after(0):
+            last = each.end + len(self._held[each.message].closing)
+            mask[slice(*np.searchsorted(starts, (each.start, last)).tolist())] = 1
+        return messages, mask
+
     def _decode(self, ids: Sequence[int], fresh: bool) -> str:
         """The text of ids that follow other ids."""
         found: bytes = self._tok._engine.decode_more(ids, fresh)[0]
@@ -447,10 +454,11 @@ class Conversation:
     def _place_of_turn(self, prompt: Text, start: int, tail: Marked) -> int:
         """Where in `tail`, the text from `start` on, the last message begins after the text of the prompt; -1 if it does not."""
         number, old = len(self._log.messages) - 1, self._views[False].text
-        rest = str.__str__(prompt.after(last_end(prompt.parts_after(0), prompt.end, number))) if prompt else ""
-        parts = chain([tail], parts_before(old, start))
-        place = last_end(parts, start + len(tail), number)
-        whole = tail if place >= start else concat([old.after(place).part(0, start - place), tail])
+        place = last_end(prompt.runs_before(prompt.end), number) if prompt else 0
+        rest = str.__str__(prompt.after(place)) if prompt else ""
+        ends = ((start + end, origin) for end, origin in reversed(tail.ends))
+        place = last_end(chain(ends, old.runs_before(start) if old else ()), number)
+        whole = tail if place >= start else concat([before_of(old, place, start), tail])
         begins = str.startswith(whole, rest, max(0, place - start))
         return place + len(rest) - start if begins else -1
 
@@ -470,7 +478,7 @@ class Conversation:
 
 def ids_of(text: Text) -> NDArray[np.uint32]:
     """The ids of a text: a copy."""
-    return text.column("ids").copy() if text else NO_IDS.copy()
+    return text.ids().copy() if text else NO_IDS.copy()
 
 
 def first_place(text: Marked, message: int) -> int | None:
@@ -483,29 +491,17 @@ def first_place(text: Marked, message: int) -> int | None:
     return None
 
 
-def last_end(parts: Iterable[Marked], end: int, message: int) -> int:
-    """The end of the last text of a message below a number, in a text given by its parts, the last first; 0 without one."""
-    for part in parts:
-        end -= len(part)
-        ends = (place for place, origin in reversed(part.ends) if 0 <= origin.message < message)
-        place = next(ends, None)
-        if place is not None:
-            return end + place
-    return 0
-
-
-def parts_before(text: Text, place: int) -> Iterator[Marked]:
-    """The parts of a text's beginning, the last first."""
-    for link in text.links() if text else ():
-        if link.start < place:
-            yield link.segment.text.part(0, min(link.size, place - link.start))
+def last_end(runs: Iterable[tuple[int, Origin]], message: int) -> int:
+    """The end of the last run of a message below a number; 0 without one."""
+    return next((end for end, origin in runs if 0 <= origin.message < message), 0)
 
 
 def cbor(value: Any) -> bytes:
     """A text, bytes, a number, None, or a tuple of them in CBOR (RFC 8949)."""
     if value is None:
         return b"\xf6"
-    kind, size = (0, value) if isinstance(value, int) else ({bytes: 2, str: 3, tuple: 4}[type(value)], len(value))
+    kinds: dict[type, int] = {bytes: 2, str: 3, tuple: 4}
+    kind, size = (0, value) if isinstance(value, int) else (kinds[type(value)], len(value))
     width = next(width for width in (0, 1, 2, 4, 8) if size < (24 if width == 0 else 1 << 8 * width))
     head = bytes([kind << 5 | (24 + (1, 2, 4, 8).index(width) if width else size)]) + (
         size.to_bytes(width, "big") if width else b""
