@@ -20,6 +20,7 @@ from jinja2.runtime import LoopContext, Macro
 from jinja2.utils import Namespace, missing
 
 from .budget import ITEM, LEFT, allow_work, spend
+from .budget import RUN as RUN_COST
 from .marked import Marked, concat
 from .template import TemplateEnvironment, compile_template
 
@@ -45,7 +46,7 @@ class Boundary(NamedTuple):
         message: The number of that message.
         spaces: The variables of each namespace.
         spent: The work so far.
-        length: The length of the text so far, in characters.
+        length, pieces: The length of the text so far, in characters, and the number of its parts.
     """
 
     loop: int
@@ -53,6 +54,7 @@ class Boundary(NamedTuple):
     spaces: Mapping[str, Mapping[str, Any]]
     spent: int
     length: int
+    pieces: int
 
 
 class Run:
@@ -67,7 +69,7 @@ class Run:
         self.context: Any = None
         self.spaces: dict[str, Namespace] | None = None
         self.pieces: list[str] = []
-        self.length = self.limit = 0
+        self.length = self.earlier = self.limit = 0  # earlier: the number of parts before the run
         self.boundary: Boundary | None = None
 
     def enter(self, turns: Turns, loop: int) -> Any:
@@ -89,6 +91,7 @@ class Run:
                 space.update(values)
             self.pieces.clear()
             self.resuming, self.length, start = False, self.target.length, self.target.message
+            self.earlier = self.target.pieces
             budget = LEFT.get()
             if budget is not None:
                 budget[0] = self.limit - self.target.spent
@@ -103,7 +106,8 @@ class Run:
         if not is_plain(spaces):
             self.closed = True
             return
-        self.boundary = Boundary(loop, index, spaces, self.limit - budget[0], self.length)
+        pieces = self.earlier + len(self.pieces)
+        self.boundary = Boundary(loop, index, spaces, self.limit - budget[0], self.length, pieces)
 
     def refuse(self) -> NoReturn:
         """Ends the run, because the template needs a list."""
@@ -196,6 +200,9 @@ class TurnLoop(LoopContext):
     def __next__(self) -> tuple[Any, LoopContext]:
         self._turns.turns._run.note_boundary(self._turns.loop, self._turns.turns.first + self.index0 + 1)
         return super().__next__()
+
+    def __repr__(self) -> str:
+        return f"<LoopContext {self.index}/{self.length}>"
 
     def changed(self, *value: Any) -> bool:
         """As in Jinja; a run does not note what it remembers."""
@@ -307,7 +314,10 @@ def render_from(
             for piece in template.root_render_func(run.context):
                 run.pieces.append(piece)
                 run.length += len(piece)
-            return None if run.unfit or run.resuming else (concat(run.pieces), run.boundary)
+            if run.unfit or run.resuming:
+                return None
+            spend((target.length if target else 0) + RUN_COST * run.earlier)
+            return concat(run.pieces), run.boundary
     except Exception:  # noqa: BLE001 - the whole run raises it again, with its place
         return None
     finally:

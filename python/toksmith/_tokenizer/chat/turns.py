@@ -500,15 +500,20 @@ def cbor(value: Any) -> bytes:
     """A text, bytes, a number, None, or a tuple of them in CBOR (RFC 8949)."""
     if value is None:
         return b"\xf6"
-    kinds: dict[type, int] = {bytes: 2, str: 3, tuple: 4}
-    kind, size = (0, value) if isinstance(value, int) else (kinds[type(value)], len(value))
-    width = next(width for width in (0, 1, 2, 4, 8) if size < (24 if width == 0 else 1 << 8 * width))
-    head = bytes([kind << 5 | (24 + (1, 2, 4, 8).index(width) if width else size)]) + (
-        size.to_bytes(width, "big") if width else b""
-    )
-    if kind == 4:
-        return head + b"".join(map(cbor, value))
-    return head + (value.encode() if kind == 3 else value if kind == 2 else b"")
+    if isinstance(value, tuple):
+        return cbor_head(4, len(value)) + b"".join(map(cbor, value))
+    if isinstance(value, int):
+        return cbor_head(0, value)
+    data = value.encode() if isinstance(value, str) else value
+    return cbor_head(3 if isinstance(value, str) else 2, len(data)) + data
+
+
+def cbor_head(kind: int, size: int) -> bytes:
+    """The bytes before a value of a kind: the kind and the size (of a number, the number) in the fewest bytes."""
+    if size < 24:
+        return bytes([kind << 5 | size])
+    power = next(power for power in range(4) if size < 1 << (8 << power))
+    return bytes([kind << 5 | 24 + power]) + size.to_bytes(1 << power, "big")
 
 
 HASHES: dict[str, Callable[[Any], bytes]] = {
