@@ -20,7 +20,7 @@ from jinja2.runtime import LoopContext, Macro
 from jinja2.utils import Namespace, missing
 
 from .budget import ITEM, LEFT, allow_work, spend
-from .budget import RUN as RUN_COST
+from .budget import RUN as COST
 from .marked import Marked, concat
 from .template import TemplateEnvironment, compile_template
 
@@ -46,7 +46,7 @@ class Boundary(NamedTuple):
         message: The number of that message.
         spaces: The variables of each namespace.
         spent: The work so far.
-        length, pieces: The length of the text so far, in characters, and the number of its parts.
+        length, written: The length of the text so far, in characters, and the work of joining it.
     """
 
     loop: int
@@ -54,7 +54,7 @@ class Boundary(NamedTuple):
     spaces: Mapping[str, Mapping[str, Any]]
     spent: int
     length: int
-    pieces: int
+    written: int
 
 
 class Run:
@@ -69,7 +69,7 @@ class Run:
         self.context: Any = None
         self.spaces: dict[str, Namespace] | None = None
         self.pieces: list[str] = []
-        self.length = self.earlier = self.limit = 0  # earlier: the number of parts before the run
+        self.length = self.written = self.limit = 0
         self.boundary: Boundary | None = None
 
     def enter(self, turns: Turns, loop: int) -> Any:
@@ -91,7 +91,7 @@ class Run:
                 space.update(values)
             self.pieces.clear()
             self.resuming, self.length, start = False, self.target.length, self.target.message
-            self.earlier = self.target.pieces
+            self.written = self.target.written
             budget = LEFT.get()
             if budget is not None:
                 budget[0] = self.limit - self.target.spent
@@ -106,8 +106,14 @@ class Run:
         if not is_plain(spaces):
             self.closed = True
             return
-        pieces = self.earlier + len(self.pieces)
-        self.boundary = Boundary(loop, index, spaces, self.limit - budget[0], self.length, pieces)
+        self.boundary = Boundary(loop, index, spaces, self.limit - budget[0], self.length, self.written)
+
+    def write(self, piece: str) -> None:
+        """Adds a part of the text; `concat` will pay for it."""
+        self.pieces.append(piece)
+        self.length += len(piece)
+        runs = len(piece.ends) if isinstance(piece, Marked) else 1
+        self.written += len(piece) + COST * runs + (0 if isinstance(piece, Marked) else len(piece) + ITEM)
 
     def refuse(self) -> NoReturn:
         """Ends the run, because the template needs a list."""
@@ -312,11 +318,10 @@ def render_from(
             run.limit = (LEFT.get() or [0])[0]
             run.context = template.new_context({**variables, "messages": Turns(run, 0)})
             for piece in template.root_render_func(run.context):
-                run.pieces.append(piece)
-                run.length += len(piece)
+                run.write(piece)
             if run.unfit or run.resuming:
                 return None
-            spend((target.length if target else 0) + RUN_COST * run.earlier)
+            spend(target.written if target else 0)
             return concat(run.pieces), run.boundary
     except Exception:  # noqa: BLE001 - the whole run raises it again, with its place
         return None
