@@ -430,10 +430,9 @@ def test_the_work_of_all_turns_is_limited() -> None:
 
     with pytest.raises(FormatError, match="more than"):
         add_all()
-    size = len(talk.turns)
-    tok("chatml").chat(talk.turns[: size - size // 100], template=template)
+    tok("chatml").chat(talk.turns[:-1], template=template)
     with pytest.raises(FormatError, match="more than"):
-        tok("chatml").chat([*talk.turns, *talk.turns[: size // 100]], template=template)
+        tok("chatml").chat([*talk.turns, *talk.turns[:1]], template=template)
 
 
 def test_values_with_a_state_are_rendered_again() -> None:

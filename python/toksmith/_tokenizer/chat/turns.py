@@ -131,7 +131,7 @@ class Conversation:
         self._source, known = prepare_template(tok, template, tools, variables)
         self._variables = {"strftime_now": now.strftime, **known}  # one time for all turns
         self._whole = not is_plain(known)
-        self._log, self._size = Log([], [], [], []), size_of({**self._variables, "messages": []})
+        self._log, self._size = Log([], [], [], []), size_of(known | {"messages": [], "add_generation_prompt": False})
         self._held: dict[int, Held] = {}
         self._hashes: dict[tuple[Any, ...], tuple[NDArray[np.uint32], tuple[bytes, ...]]] = {}
         self._version = 0
