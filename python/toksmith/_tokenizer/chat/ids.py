@@ -18,7 +18,7 @@ from ..marks import PlacedIds
 from ..results import Ragged
 from .marked import Marked
 
-__all__ = ["ChatEncoding", "Rendered", "encode_chat", "encode_chats", "label_ids"]
+__all__ = ["ChatEncoding", "Rendered", "encode_chat", "encode_chats", "label_ids", "place_ids"]
 
 Rendered = tuple[Marked, list[str]]  # the text of a conversation, and the role of each message
 FIELDS = ("input_ids", "attention_mask", "assistant_masks")  # the names of transformers
@@ -75,16 +75,22 @@ class ChatEncoding:
 
 def encode_chat(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     """The ids of the text, in which only trusted text can be a mark."""
-    plain = str.__str__(text)
-    placed, labels, trusted = _core.encode_runs(tok._engine, tok._mark_finder, plain, text.ends, assistants_of(roles))
-    disarmed: list[tuple[int, str]] = []
-    if not trusted:
-        found = PlacedIds(*placed)
-        disarmed = sorted({*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, found)})
+    placed, labels, disarmed = place_ids(tok, text, roles)
     if disarmed:
         placed = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
         labels = label_ids(text, placed.starts, placed.ends, roles)
-    return ChatEncoding(*placed, *labels, plain, disarmed)
+    return ChatEncoding(*placed, *labels, str.__str__(text), disarmed)
+
+
+def place_ids(
+    tok: Any, text: Marked, roles: Sequence[str]
+) -> tuple[PlacedIds, tuple[NDArray[np.int32], NDArray[np.uint8]], list[tuple[int, str]]]:
+    """The ids of the text as if all of it were trusted, their labels, and the marks that untrusted text spells."""
+    plain = str.__str__(text)
+    found, labels, trusted = _core.encode_runs(tok._engine, tok._mark_finder, plain, text.ends, assistants_of(roles))
+    placed = PlacedIds(*found)
+    spelled = set() if trusted else {*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, placed)}
+    return placed, labels, sorted(spelled)
 
 
 def encode_chats(tok: Any, chats: Sequence[Rendered], threads: int) -> Ragged:

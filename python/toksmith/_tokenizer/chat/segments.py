@@ -23,7 +23,7 @@ from ..boundaries import longest_added, utf8_or_none
 from ..marks import PlacedIds
 from ..session import common_length, common_prefix
 from ..stream import CONTEXT
-from .ids import find_spelled_marks, find_untrusted_ids, trusted_runs
+from .ids import place_ids, trusted_runs
 from .marked import Marked, Origin, concat
 
 __all__ = ["Change", "GrownText", "Held", "Kept", "TextEncoder", "before_of"]
@@ -211,7 +211,6 @@ class TextEncoder:
     def __init__(self, tok: Any) -> None:
         self._tok = tok
         self._tokens = {token.id: token for token in reversed(tok._marks) if token.id != tok.model.unknown_id}
-        self._mark_ids = np.array([*self._tokens], np.uint32)
         self._closed: dict[int, bool] = {}
         self._margin = longest_added(tok.model) + CONTEXT
 
@@ -222,11 +221,11 @@ class TextEncoder:
         base, needs = self._cut_before(old, common) if old else (None, 0)
         at = base.end if base else 0
         part = tail.part(at - start, len(tail)) if at >= start else concat([before_of(old, at, start), tail])
-        placed, disarmed = self._find_marks(part)
+        placed, _, disarmed = place_ids(self._tok, part, ())
         spelled = base.spelled if base else 0
         if base and base.segment.armed != (spelled + len(disarmed) > 0):
             part, base, at, spelled, needs = concat([base.after(0), part]), None, 0, 0, 0
-            placed, disarmed = self._find_marks(part)
+            placed, _, disarmed = place_ids(self._tok, part, ())
         if not part:
             return Change(base, common, base.id_count if base else 0, 0)
         armed = spelled + len(disarmed) > 0
@@ -235,12 +234,6 @@ class TextEncoder:
         first = base.id_count if base else 0
         text = GrownText(base, segment, at, first, len(part), len(segment.placed.ids), spelled + len(disarmed))
         return Change(text, common, first, len(part))
-
-    def _find_marks(self, text: Marked) -> tuple[PlacedIds, list[tuple[int, str]]]:
-        """The ids of the text as if it were trusted, and the marks that untrusted text spells."""
-        placed = self._place(text, False)
-        spelled = find_spelled_marks(self._tok._marks, text)
-        return placed, sorted({*spelled, *find_untrusted_ids(self._tok, text, placed)})
 
     def _place(self, text: Marked, armed: bool) -> PlacedIds:
         """The ids of a part."""
@@ -304,8 +297,10 @@ class TextEncoder:
     def _cuts(self, part: Part, placed: PlacedIds, zones: Sequence[tuple[int, int]]) -> list[Cut]:
         """The cuts of a part, whose start is a cut."""
         cuts = [Cut(0, part.needs, 0)]
-        for index in np.flatnonzero(np.isin(placed.ids, self._mark_ids)).tolist():
-            id, place = int(placed.ids[index]), int(placed.starts[index])
+        for index, id in enumerate(placed.ids.tolist()):
+            if id not in self._tokens:
+                continue
+            place = int(placed.starts[index])
             content = self._tokens[id].content
             inside = any(low < place < high for low, high in zones)
             if place and not inside and str.startswith(part.text, content, place) and self._is_closed(id):

@@ -288,7 +288,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             return self.undefined(obj=obj, name=attribute) if found is self else found
         return (
             getattr(obj, attribute)
-            if type(obj) is LoopContext and attribute in LOOP
+            if isinstance(obj, LoopContext) and attribute in LOOP
             else super().getattr(obj, attribute)
         )
 
