@@ -38,12 +38,20 @@ class Unfit(Exception):
     """The template uses the messages in a way that only a list allows."""
 
 
+class Entry(NamedTuple):
+    """What a run has made before a loop, if it depends on the number of messages: its text, and its variables."""
+
+    pieces: Sequence[str]
+    variables: Mapping[str, Any]
+
+
 class Boundary(NamedTuple):
-    """The state of a run before its main loop visits a message.
+    """The state of a run before a loop visits a message.
 
     Attributes:
         loop: The number of the loop.
         message: The number of that message.
+        entry: What a run must make before the loop so that it can begin here; None if every run makes the same.
         spaces: The variables of each namespace.
         spent: The work so far.
         length, written: The length of the text so far, in characters, and the work of joining it.
@@ -51,6 +59,7 @@ class Boundary(NamedTuple):
 
     loop: int
     message: int
+    entry: Entry | None
     spaces: Mapping[str, Mapping[str, Any]]
     spent: int
     length: int
@@ -60,53 +69,60 @@ class Boundary(NamedTuple):
 class Run:
     """One run of a template: what it reads and writes."""
 
-    def __init__(self, messages: Sequence[Any], target: Boundary | None) -> None:
-        self.messages, self.target = messages, target
-        self.resuming = target is not None
-        self.skips = self.unfit = self.closed = (
-            False  # closed: it has read the number of messages, so no boundary follows
-        )
+    def __init__(self, messages: Sequence[Any], target: Boundary | None, skips: bool) -> None:
+        self.messages, self.target = messages, target  # target: where the run begins, as long as it has not
+        self.skips = skips and target is not None and target.entry is None
+        self.unfit = self.stateful = False
+        self.closed = False  # since its loop began, it has read the number of messages: no boundary follows
         self.context: Any = None
-        self.spaces: dict[str, Namespace] | None = None
+        self.entry: Entry | None = None
+        self.spaces: dict[str, Namespace] = {}
         self.pieces: list[str] = []
-        self.length = self.written = self.limit = 0
+        self.start = self.length = self.written = self.limit = 0
         self.boundary: Boundary | None = None
 
     def enter(self, turns: Turns, loop: int) -> Any:
-        """The messages that the main loop visits."""
-        if self.spaces is not None:  # another loop
+        """The messages that a loop visits."""
+        target, start = self.target, turns.first
+        if target is not None and target.entry is None and target.loop != loop:
             return turns
-        self.spaces, start = {}, turns.first
-        for name, value in self.context.vars.items():
-            if isinstance(value, Namespace):
-                self.spaces[name] = value
-            elif not isinstance(value, (Turns, Macro)) and not is_plain(value):
-                self.closed = True
-        if self.resuming and self.target is not None:
-            if loop != self.target.loop or self.spaces.keys() != self.target.spaces.keys():
-                self.refuse()
-            for name, values in self.target.spaces.items():
-                space: dict[str, Any] = self.spaces[name]._Namespace__attrs
-                space.clear()
-                space.update(values)
-            self.pieces.clear()
-            self.resuming, self.length, start = False, self.target.length, self.target.message
-            self.written = self.target.written
-            budget = LEFT.get()
-            if budget is not None:
-                budget[0] = self.limit - self.target.spent
+        variables = self.context.vars
+        self.spaces = {name: value for name, value in variables.items() if isinstance(value, Namespace)}
+        known = {name: value for name, value in variables.items() if not isinstance(value, Macro)}
+        known |= {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}
+        self.stateful |= not is_plain([value for value in known.values() if not isinstance(value, Turns)])
+        self.entry = Entry(tuple(self.pieces), known) if self.closed or (target and target.entry) else None
+        self.closed = False
+        if target is not None and target.loop == loop:
+            self.target = None
+            if target.entry is None or is_same(self.entry, target.entry):
+                self.jump(target)
+                start = target.message
         return MainLoop(turns, start, loop)
 
-    def note_boundary(self, loop: int, index: int) -> None:
+    def jump(self, target: Boundary) -> None:
+        """Begins at a boundary."""
+        for name, values in target.spaces.items():
+            space: dict[str, Any] = self.spaces[name]._Namespace__attrs
+            space.clear()
+            space.update(values)
+        self.pieces.clear()
+        self.start = self.length = target.length
+        self.written, self.boundary = target.written, target
+        budget = LEFT.get()
+        if budget is not None:
+            budget[0] = self.limit - target.spent
+
+    def note_boundary(self, loop: int, message: int) -> None:
         """Keeps the state as the place where a later run can begin."""
         budget = LEFT.get()
-        if self.closed or self.spaces is None or budget is None:
+        if self.closed or self.stateful or budget is None:
             return
         spaces = {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}
-        if not is_plain(spaces):
-            self.closed = True
-            return
-        self.boundary = Boundary(loop, index, spaces, self.limit - budget[0], self.length, self.written)
+        self.stateful = not is_plain(spaces)
+        if not self.stateful:
+            spent = self.limit - budget[0]
+            self.boundary = Boundary(loop, message, self.entry, spaces, spent, self.length, self.written)
 
     def write(self, piece: str) -> None:
         """Adds a part of the text; `concat` will pay for it."""
@@ -230,7 +246,7 @@ class TurnEnvironment(TemplateEnvironment):
     def writes() -> bool:
         """Whether a statement before the main loop runs: not if its only effect is text that is known."""
         run = RUN.get()
-        return run is None or not (run.resuming and run.skips)
+        return run is None or run.target is None or not run.skips
 
     @staticmethod
     def visit(arguments: list[Any]) -> Any:
@@ -241,7 +257,7 @@ class TurnEnvironment(TemplateEnvironment):
             return iterable
         if isinstance(iterable, Turns):
             return run.enter(iterable, loop)
-        return () if run.resuming and run.skips and only_writes else iterable
+        return () if run.target is not None and run.skips and only_writes else iterable
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
@@ -297,21 +313,36 @@ def is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (str, bytes, int, float, Undefined))
 
 
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two plain values are equal, with the origins of their texts."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Marked):
+        return bool(str.__eq__(one, other)) and one.ends == other.ends
+    if isinstance(one, dict):
+        return is_same([*one.items()], [*other.items()])
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return one.first == other.first if isinstance(one, Turns) else bool(one == other)
+
+
 def render_from(
     source: str, messages: Sequence[Any], variables: Mapping[str, Any], size: int, target: Boundary | None
-) -> tuple[Marked, Boundary | None] | None:
-    """The text after a boundary (None for all text), and the last boundary of the run.
+) -> tuple[int, Marked, Boundary | None] | None:
+    """The place where the run begins, the text from there on, and the last boundary of the run.
 
     Args:
         size: Of the messages and variables (`budget.size_of`), for the limit of work.
+        target: The boundary of an earlier run for the first of these messages; None for all text.
     Returns: None if the run fails, or if the template cannot run this way.
     """
     template = compile_template(source, TurnEnvironment)
     if not template.environment.fit:
         return None
     template.root_render_func.__globals__["LoopContext"] = make_loop
-    run = Run(messages, target)
-    run.skips = template.environment.skips
+    run = Run(messages, target, template.environment.skips)
     token = RUN.set(run)
     try:
         with allow_work(len(source) + size):
@@ -319,10 +350,10 @@ def render_from(
             run.context = template.new_context({**variables, "messages": Turns(run, 0)})
             for piece in template.root_render_func(run.context):
                 run.write(piece)
-            if run.unfit or run.resuming:
+            if run.unfit or (run.target is not None and run.target.entry is None):
                 return None
-            spend(target.written if target else 0)
-            return concat(run.pieces), run.boundary
+            spend(target.written if run.start and target else 0)
+            return run.start, concat(run.pieces), run.boundary
     except Exception:  # noqa: BLE001 - the whole run raises it again, with its place
         return None
     finally:

@@ -379,7 +379,7 @@ class Conversation:
             size = self._log.sizes[-1] if self._log.sizes else self._size
             found = render_from(self._source, self._log.marked, variables, size, boundary)
             if found is not None:
-                return (boundary.length if boundary else 0, *found)
+                return found
         text = render_template(self._source, {**variables, "messages": [*self._log.marked]})
         self._whole = True
         return 0, text, None
