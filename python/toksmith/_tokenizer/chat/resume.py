@@ -29,6 +29,7 @@ __all__ = ["Boundary", "Run", "is_plain", "render_from"]
 # Parts of Jinja that keep a state elsewhere, or that are not in one sequence of statements.
 STATEFUL = (nodes.Block, nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
 STATEFUL_NAMES = {"cycler", "joiner", "random"}
+LATE = 2  # messages at the end; before each the state is kept
 ALWAYS_RUN = (nodes.Assign, nodes.AssignBlock, nodes.Macro)
 
 RUN: ContextVar[Run | None] = ContextVar("RUN", default=None)
@@ -92,7 +93,7 @@ class Run:
         known |= {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}
         self.stateful |= not is_plain([value for value in known.values() if not isinstance(value, Turns)])
         self.entry = Entry(tuple(self.pieces), known) if self.closed or (target and target.entry) else None
-        self.closed = False
+        self.closed, self.boundary = False, None
         if target is not None and target.loop == loop:
             self.target = None
             if target.entry is None or is_same(self.entry, target.entry):
@@ -114,9 +115,10 @@ class Run:
             budget[0] = self.limit - target.spent
 
     def note_boundary(self, loop: int, message: int) -> None:
-        """Keeps the state as the place where a later run can begin."""
+        """Keeps the state as the place where a later run can begin. Most runs can begin at one of the last messages."""
         budget = LEFT.get()
-        if self.closed or self.stateful or budget is None:
+        early = self.boundary is not None and message < len(self.messages) - LATE
+        if self.closed or self.stateful or early or budget is None:
             return
         spaces = {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}
         self.stateful = not is_plain(spaces)
