@@ -302,6 +302,27 @@ def test_another_vllm_goes_on_without_the_mode(
     assert record.getMessage().startswith("vllm 0.33.0 has no --tokenizer-mode toksmith: ImportError: ")
 
 
+@needs_servers
+@pytest.mark.parametrize("algorithm", ["sha256", "sha256_cbor"])
+def test_the_cut_points_of_a_conversation_are_the_block_hashes_of_vllm(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vllm.utils import hashing
+    from vllm.v1.core import kv_cache_utils
+
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+    hash_of = getattr(hashing, algorithm)
+    kv_cache_utils.init_none_hash(hash_of)
+    talk = toksmith.train("low lower", 300, special_tokens=["<|im_start|>", "<|im_end|>"]).conversation("chatml")
+    for number in range(40):
+        talk.add("user", f"low {number} é 日本" * 3)
+        ids, parent, expected = talk.ids.tolist(), None, []
+        for end in range(16, len(ids) + 1, 16):
+            parent = kv_cache_utils.hash_block_tokens(hash_of, parent, ids[end - 16 : end])
+            expected.append((end, parent))
+        assert talk.cut_points(16, algorithm=algorithm, seed="7") == expected
+
+
 def test_the_entry_points_exist_and_do_nothing_without_a_server() -> None:
     import toksmith._accelerate.servers as module
 

@@ -215,6 +215,23 @@ UNUSUAL = [
     "{% for m in messages %}{{ loop }}{{ m.content }}{% endfor %}",
     "{% for m in messages %}{{ m.content }}{% endfor %}{{ loop }}",
     "{% for role, content in messages %}{{ role }}{% endfor %}",
+    "{% set last = messages[-1].content %}{% for m in messages %}{{ last }}{{ m.content }}{% endfor %}",
+    "{% set last = messages[-1] %}{% for m in messages %}{{ last.role }}{{ m.content }}{% endfor %}",
+    "{{ messages | length % 2 }}{% for m in messages %}{{ m.content }}{% endfor %}",
+    "{{ messages[-1].content }}{% for m in messages %}{{ m.content }}{% endfor %}",
+    "{% set rest = messages[messages | length // 4:] %}{% for m in rest %}{{ loop.index }}{{ m.content }}{% endfor %}",
+    (
+        "{% if messages | length % 3 %}{% for m in messages %}a{{ m.content }}{% endfor %}"
+        "{% else %}{% for m in messages %}b{{ m.content }}{% endfor %}{% endif %}"
+    ),
+    (
+        "{% set n = namespace(c=0, d=0) %}{% for m in messages %}{% set n.c = (n.c + 1) % 3 %}{% endfor %}"
+        "{% for m in messages %}{% set n.d = n.d + 1 %}{{ n.c }}{{ n.d }}{{ m.content }}{% endfor %}"
+    ),
+    (
+        "{% for m in messages %}{% if loop.index == 2 %}{% break %}{% endif %}{{ loop.last }}{% endfor %}"
+        "{% for m in messages %}{{ m.content }}{% endfor %}"
+    ),
 ]  # fmt: skip
 
 
@@ -227,7 +244,7 @@ def unusual_talks() -> list[list[dict[str, Any]]]:
         for _ in range(7):
             talk.append({"role": draw.choice(["user", "assistant", "tool"]), "content": draw_text(draw)})
         talks.append(talk)
-    return talks
+    return [*talks, [{"role": draw.choice(["user", "tool"]), "content": "low"} for _ in range(9)]]
 
 
 def outcome(call: Any) -> Any:
@@ -273,6 +290,18 @@ def test_a_turn_renders_and_encodes_only_what_is_new(name: str, monkeypatch: pyt
         talk.prompt()
     assert visited[0] == 1 and max(visited[3:]) <= 1
     check_equal(name, talk)
+
+
+def test_a_template_that_looks_ahead_renders_only_what_is_new_where_it_finds_the_same() -> None:
+    """Qwen3 looks for the last message of a user; until the next one, it writes the same before the new turns."""
+    talk = start("qwen3", messages=[{"role": "user", "content": "low"}] * 40)
+    lengths = []
+    for number in range(6):
+        talk.add(("assistant", "tool")[number % 2], "lower")
+        lengths.append(len(talk._render(False)[1]))
+        check_equal("qwen3", talk)
+    assert max(lengths) < 200 < len(talk.text) / 5
+    assert talk.add("user", "low").rewritten is None
 
 
 @pytest.mark.parametrize("name", [name for name in MADE if name not in ("own pattern", "raw")] + ["mistral_v1.model"])
