@@ -41,6 +41,7 @@ __all__ = ["Conversation", "TurnEdit"]
 STAYS = {"system", "developer"}  # the roles that `truncate` keeps at the start
 DRIFT = ("report", "refuse")
 Text = GrownText | None
+SEED = "vllm-none-hash"
 NO_IDS = np.zeros(0, np.uint32)
 NEAR = 64  # ids: so many show whether the text has begun
 
@@ -318,7 +319,7 @@ class Conversation:
         return edit
 
     def cut_points(
-        self, block_size: int = 16, *, prompt: bool = False, algorithm: str = "sha256", seed: str = "0"
+        self, block_size: int = 16, *, prompt: bool = False, algorithm: str = "sha256", seed: str = SEED
     ) -> list[tuple[int, bytes]]:
         """The places where a prefix cache can reuse the ids: each number of ids
         that fills blocks, with the hash of these blocks.
@@ -331,8 +332,8 @@ class Conversation:
             prompt: Whether the ids are those of `prompt` and not `ids`.
             algorithm: "sha256" or "sha256_cbor"; vLLM's
                 `--prefix-caching-hash-algo`.
-            seed: The server's environment variable `PYTHONHASHSEED`. Without
-                it, each server has its own hashes.
+            seed: The server's environment variable `PYTHONHASHSEED`; the
+                default is that of vLLM 0.33 without this variable.
         """
         if algorithm not in HASHES:
             raise InvalidOption("algorithm", algorithm, " or ".join(map(repr, HASHES)))
