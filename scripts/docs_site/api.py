@@ -82,7 +82,7 @@ AREAS = (
         "prompts",
         "Prompts",
         "Conversations, and filling in the middle.",
-        "types.ChatEncoding fim fim_marks types.FimMarks",
+        "types.ChatEncoding types.Conversation types.TurnEdit fim fim_marks types.FimMarks",
     ),
     Area(
         "model",

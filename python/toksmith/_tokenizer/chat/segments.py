@@ -273,14 +273,14 @@ class TextEncoder:
             pieces, place, found = [], low, list[tuple[Kept, int]]()
             for message, start in inside:
                 if start > place:
-                    pieces.append(moved(self._place(text.part(place, start), part.armed), place))
+                    pieces.append(move_places(self._place(text.part(place, start), part.armed), place))
                 place = start + len(held[message].text)
                 ids = slice(*np.searchsorted(placed.starts, (start, place)).tolist())
                 new = Kept(message, start, place, None, placed.ids[ids])
                 found.append((new, sum(len(piece.ids) for piece in pieces)))
                 pieces.append(sampled_ids(new, held[message].ids))
             if high > place:
-                pieces.append(moved(self._place(text.part(place, high), part.armed), place))
+                pieces.append(move_places(self._place(text.part(place, high), part.armed), place))
             own, canonical = join_placed(pieces), placed.ids[first:last]
             if np.array_equal(own.ids, canonical):
                 kept += [each for each, _ in found]
@@ -391,7 +391,7 @@ def sampled_ids(place: Kept, ids: Ids) -> PlacedIds:
     return PlacedIds(ids, starts, ends)
 
 
-def moved(placed: PlacedIds, by: int) -> PlacedIds:
+def move_places(placed: PlacedIds, by: int) -> PlacedIds:
     """The ids of a text that begins at a place."""
     return PlacedIds(placed.ids, placed.starts + by, placed.ends + by)
 
@@ -399,7 +399,7 @@ def moved(placed: PlacedIds, by: int) -> PlacedIds:
 def part_of(placed: PlacedIds, first: int, last: int, by: int = 0) -> PlacedIds:
     """The ids of a range."""
     part = PlacedIds(placed.ids[first:last], placed.starts[first:last], placed.ends[first:last])
-    return moved(part, by) if by else part
+    return move_places(part, by) if by else part
 
 
 def join_placed(parts: Sequence[PlacedIds]) -> PlacedIds:
