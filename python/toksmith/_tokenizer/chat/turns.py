@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate, chain, islice
-from operator import itemgetter
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -236,7 +235,7 @@ class Conversation:
             for mark in [closing] if not closing or token.special else [closing, ""]:  # type: ignore[union-attr]
                 self._log.cut(number)
                 body = whole[: len(whole) - len(mark)]
-                self._put([message or {"role": "assistant", "content": body}])
+                self._put([{"role": "assistant", "content": body} if message is None else message])
                 start, tail, boundary = self._render(False)
                 place = self._place_of_turn(prompt, start, tail)
                 written = tail.part(place, len(tail)) if place >= 0 else Marked()
@@ -442,15 +441,17 @@ class Conversation:
         return found.decode(errors="replace")
 
     def _common(self, ids: Sequence[int], text: str, fresh: bool) -> tuple[int, str]:
-        """The longest beginning of the ids whose text `text` begins with, and that text."""
-        return max(
-            (
-                (count, part)
-                for count in range(len(ids) + 1)
-                if text.startswith(part := self._decode(ids[:count], fresh))
-            ),
-            key=itemgetter(0),
-        )
+        """How many of the ids, from the first on, spell whole characters that `text` begins with, and these characters."""
+        data, place = text.encode("utf-8", "surrogatepass"), 0
+        found = 0, 0
+        for number, id in enumerate(ids, 1):
+            piece, fresh = self._tok._engine.decode_more([id], fresh)
+            if not data.startswith(piece, place):
+                break
+            place += len(piece)
+            if place == len(data) or data[place] & 0xC0 != 0x80:
+                found = number, place
+        return found[0], data[: found[1]].decode("utf-8", "surrogatepass")
 
     def _place_of_turn(self, prompt: Text, start: int, tail: Marked) -> int:
         """Where in `tail`, the text from `start` on, the last message begins after the text of the prompt; -1 if it does not."""
