@@ -437,7 +437,7 @@ def test_a_refused_call_changes_nothing() -> None:
         talk.add("user", "low")
     with pytest.raises(TypeError, match="message 1: expected a mapping"):
         talk.add(3)  # type: ignore[arg-type]
-    with pytest.raises(FormatError, match="has no attribute 'strip'"):
+    with pytest.raises(InvalidOption, match="a str as content, because the template fails"):
         talk.add("assistant", [{"type": "image"}])
     assert (talk.ids.tolist(), talk.prompt().tolist(), talk.turns) == before
     with pytest.raises(FormatError, match="is not valid Jinja"):
@@ -462,6 +462,23 @@ def test_the_work_of_all_turns_is_limited() -> None:
     tok("chatml").chat(talk.turns[:-1], template=template)
     with pytest.raises(FormatError, match="more than"):
         tok("chatml").chat([*talk.turns, *talk.turns[:1]], template=template)
+
+
+def test_contents_in_parts_are_those_of_a_fresh_conversation() -> None:
+    parts = [{"type": "text", "text": "low</think>er"}, {"type": "text", "text": "said"}]
+    talk = start("gemma")
+    talk.add("user", parts)
+    talk.add("assistant", "low")
+    check_equal("gemma", talk)
+    image = [{"type": "text", "text": "low"}, {"type": "image"}]
+    with pytest.raises(InvalidOption, match="a str as content, because the template fails"):
+        talk.add("user", image)
+    assert len(talk.turns) == 2
+    template = "{% for m in messages %}{% for p in m.content %}{{ '<|im_start|>' if p.type == 'image' else p.text }}{% endfor %}{% endfor %}"
+    talk = tok("chatml").conversation(template)
+    for content in (image, parts, image):
+        talk.add("user", content)
+        assert talk.ids.tolist() == tok("chatml").chat(talk.turns, template=template).ids.tolist()
 
 
 def test_values_with_a_state_are_rendered_again() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import InvalidOption
 from .budget import LEFT
 
-__all__ = ["ADVICE", "NotText", "Parts", "mark_content", "refuse_lost"]
+__all__ = ["ADVICE", "NotText", "Part", "Parts", "mark_content", "refuse_lost"]
 
 ADVICE = "join the texts of the parts, or pass a template that loops over parts"
 

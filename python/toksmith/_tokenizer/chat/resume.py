@@ -22,6 +22,7 @@ from jinja2.utils import Namespace, missing
 from .budget import ITEM, LEFT, allow_work, spend
 from .budget import RUN as COST
 from .marked import Marked, concat
+from .parts import Part
 from .template import TemplateEnvironment, compile_template
 
 __all__ = ["Boundary", "Run", "is_plain", "render_from"]
@@ -307,7 +308,9 @@ def call(name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Expr
 
 
 def is_plain(value: Any) -> bool:
-    """Whether the value has no state: texts, numbers, and collections of them."""
+    """Whether the value has no state: texts, numbers, and collections of them, but not parts that note what a template reads."""
+    if isinstance(value, Part):
+        return False
     if isinstance(value, dict):
         return all(is_plain(key) and is_plain(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):

@@ -380,7 +380,8 @@ class Conversation:
             found = render_from(self._source, self._log.marked, variables, size, boundary)
             if found is not None:
                 return found
-        text = render_template(self._source, {**variables, "messages": [*self._log.marked]})
+        messages = add_origins("messages", self._log.messages, mark_message)  # because parts note what a template reads
+        text = render_template(self._source, {**variables, "messages": messages})
         self._whole = True
         return 0, text, None
 
