@@ -295,9 +295,13 @@ class Conversation:
             raise InvalidOption("budget", budget, "at least 0")
         first = next((n for n, role in enumerate(self._log.roles) if role not in STAYS), len(self._log.roles))
         turns = [n for n, role in enumerate(self._log.roles) if n >= first and (n == first or role == "user")]
-        messages = self.messages
-        places = [int(np.argmax(messages >= number)) for number in turns]
-        sizes = [len(self) - place + places[0] for place in places]
+        numbers, indices = np.unique(self.messages, return_index=True)
+        places = np.full(
+            len(self._log.roles) + 1, len(self), np.int64
+        )  # of the first id of each message or a later one
+        places[numbers[numbers >= 0]] = indices[numbers >= 0]
+        places = np.minimum.accumulate(places[::-1])[::-1]
+        sizes = [len(self) - int(places[number] - places[first]) for number in turns]
         at = next((at for at, size in enumerate(sizes) if size <= budget), len(turns) - 1)
         tried = {0: (self, TurnEdit(len(self), 0, NO_IDS, 0))}
 
