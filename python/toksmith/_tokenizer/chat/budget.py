@@ -15,8 +15,6 @@ from contextvars import ContextVar
 from itertools import chain
 from typing import Any
 
-from jinja2 import TemplateError
-
 __all__ = [
     "OPERATION",
     "RUN",
@@ -42,7 +40,7 @@ NESTED_WIDTH = re.compile(r"%[^a-zA-Z%]*\*|\{[^{}]*:[^{}]*\{")  # `%*d` and `{:{
 Groups = (list, tuple, AbstractSet, Mapping, KeysView, ItemsView, ValuesView)
 
 
-class OverBudget(TemplateError):
+class OverBudget(Exception):
     """A template exceeds its budget of work."""
 
 
@@ -58,7 +56,7 @@ def allow_work(size: int | Callable[[], int]) -> Iterator[None]:
         yield
     except OverBudget as error:
         limit = FREE + FOR_EACH * (size() if callable(size) else size)
-        problem = error.message or f"it does more than {limit:,} units of work, the limit for this conversation"
+        problem = str(error) or f"it does more than {limit:,} units of work, the limit for this conversation"
         raise OverBudget(problem) from None
     finally:
         LEFT.reset(token)

@@ -121,13 +121,23 @@ def prepare_template(
     return source, tokens_and_variables(tok, names, variables) | {"tools": functions}
 
 
+def need_templates() -> None:
+    """
+    Raises:
+        ImportError: A package that templates need is not installed.
+    """
+    try:
+        from . import template  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"chat templates need {error.name}: pip install 'toksmith[chat]'") from error
+
+
 def render_conversation(prepared: tuple[str, dict[str, Any]], options: ConversationOptions) -> Rendered:
     """The text that a template writes for the messages, and their roles."""
     messages = check_items(options.messages, "messages", "mappings with role and content")
-    try:
-        from .template import render_template
-    except ImportError as error:
-        raise ImportError(f"chat templates need {error.name}: pip install 'toksmith[chat]'") from error
+    need_templates()
+    from .template import render_template
+
     if options.continue_final_message and options.add_generation_prompt:
         raise InvalidOption("continue_final_message", True, "False with add_generation_prompt=True")
     if options.continue_final_message and not messages:

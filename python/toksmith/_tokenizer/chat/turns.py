@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate, chain, islice
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,13 @@ from ..._base.wording import number_of, preview_items
 from ...errors import FormatError, InvalidOption
 from ..session import IdEdit, common_prefix
 from .budget import size_of
-from .conversation import add_origins, mark_message, prepare_template
+from .conversation import add_origins, mark_message, need_templates, prepare_template
 from .ids import is_trusted, label_ids
 from .marked import Marked, Origin, concat, map_texts
-from .resume import Boundary, TurnEnvironment, is_plain, render_from
 from .segments import Change, GrownText, Held, Kept, TextEncoder, before_of
-from .template import compile_template, render_template
+
+if TYPE_CHECKING:
+    from .resume import Boundary
 
 __all__ = ["Conversation", "TurnEdit"]
 
@@ -126,6 +127,10 @@ class Conversation:
         tools: Sequence[Mapping[str, Any]] | None,
         variables: Mapping[str, Any],
     ) -> None:
+        need_templates()  # the modules that need jinja2 are imported in the methods, because types of the package need none
+        from .resume import TurnEnvironment, is_plain
+        from .template import compile_template
+
         now = datetime.now().astimezone()
         self._tok, self._encoder = tok, TextEncoder(tok)
         self._source, known = prepare_template(tok, template, tools, variables)
@@ -365,6 +370,8 @@ class Conversation:
 
     def _put(self, messages: Sequence[Any]) -> None:
         """Adds messages that are not rendered yet."""
+        from .resume import is_plain
+
         size = len(self._log.messages)
         marked = add_origins("messages", messages, lambda message, number: mark_message(message, size + number))
         self._log.messages.extend(map_texts(dict(message), str.__str__) for message in messages)
@@ -377,6 +384,9 @@ class Conversation:
 
     def _render(self, prompt: bool) -> tuple[int, Marked, Boundary | None]:
         """The text from a place on; before it, the text is that of the view."""
+        from .resume import render_from
+        from .template import render_template
+
         variables = {**self._variables, "add_generation_prompt": prompt}
         boundary = self._views[prompt].boundary
         if not self._whole:
