@@ -8,6 +8,8 @@ import hashlib
 import os
 import pickle
 import random
+import subprocess
+import sys
 from collections import Counter
 from functools import cache
 from typing import Any
@@ -422,6 +424,7 @@ def test_ids_within_a_character_are_kept() -> None:
 
 def test_unknown_ids_are_named() -> None:
     talk = start("chatml", messages=[{"role": "user", "content": "low"}])
+    assert talk.fork().add_sampled(np.array([1, 2], np.uint32)).kept == 2
     for ids, position in (([1, 10_000], 1), ([-1], 0), ([1 << 40], 0)):
         with pytest.raises(UnknownId, match=f"at position {position} is out of range"):
             talk.add_sampled(ids)
@@ -580,7 +583,7 @@ def cbor(value: Any) -> bytes:
 
 
 def test_ids_of_every_size_have_their_cbor() -> None:
-    from toksmith._tokenizer.chat.turns import cbor
+    from toksmith._tokenizer.chat.block_hashes import cbor
 
     cases = {
         0: "00",
@@ -600,6 +603,12 @@ def test_one_call_at_a_time() -> None:
     talk = start("chatml", messages=[{"role": "user", "content": "low"}])
     with talk._free, pytest.raises(RuntimeError, match="another call uses this conversation"):
         talk.add("user", "low")
+
+
+def test_types_need_no_jinja2() -> None:
+    code = "import sys; sys.modules['jinja2'] = None; import toksmith.types, toksmith.explain; toksmith.train('low', 256).conversation('chatml')"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stderr.endswith("ImportError: chat templates need jinja2: pip install 'toksmith[chat]'\n")
 
 
 def test_it_prints_its_size() -> None:

@@ -10,7 +10,7 @@ core can cut the text (`encode/boundaries.rs`). The ids on both sides of a cut d
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from ..stream import CONTEXT
 from .ids import place_ids, trusted_runs
 from .marked import Marked, Origin, concat
 
-__all__ = ["Change", "GrownText", "Held", "Kept", "TextEncoder", "before_of"]
+__all__ = ["Change", "GrownText", "Held", "Kept", "TextEncoder", "before_of", "first_place", "last_end"]
 
 Ids = NDArray[np.uint32]
 FAR, NEAR = 1 << 12, 1 << 11  # characters: a cut of the core is searched if the last mark is FAR, within the last NEAR
@@ -420,3 +420,18 @@ def common_start(one: Marked, other: Marked) -> int:
             return min(size, end, other_end)
         start = end
     return min(size, start)
+
+
+def first_place(text: Marked, message: int) -> int | None:
+    """Where the text of a message begins; None if there is none."""
+    start = 0
+    for end, origin in text.ends:
+        if origin.message == message:
+            return start
+        start = end
+    return None
+
+
+def last_end(runs: Iterable[tuple[int, Origin]], message: int) -> int:
+    """The end of the last run of a message below a number; 0 without one."""
+    return next((end for end, origin in runs if 0 <= origin.message < message), 0)

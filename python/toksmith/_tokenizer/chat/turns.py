@@ -8,10 +8,8 @@ earlier ones again; otherwise the template writes everything. `segments.py` enco
 from __future__ import annotations
 
 import copy
-import hashlib
 import os
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -27,11 +25,12 @@ from ..._base.threads import one_call_at_a_time
 from ..._base.wording import number_of, preview_items
 from ...errors import FormatError, InvalidOption
 from ..session import IdEdit, common_prefix
+from .block_hashes import HASHES, SEED, hash_blocks
 from .budget import size_of
 from .conversation import add_origins, mark_message, need_templates, prepare_template
 from .ids import is_trusted, label_ids
-from .marked import Marked, Origin, concat, map_texts
-from .segments import Change, GrownText, Held, Kept, TextEncoder, before_of
+from .marked import Marked, concat, map_texts
+from .segments import Change, GrownText, Held, Kept, TextEncoder, before_of, first_place, last_end
 
 if TYPE_CHECKING:
     from .resume import Boundary
@@ -41,7 +40,6 @@ __all__ = ["Conversation", "TurnEdit"]
 STAYS = {"system", "developer"}  # the roles that `truncate` keeps at the start
 DRIFT = ("report", "refuse")
 Text = GrownText | None
-SEED = "vllm-none-hash"
 NO_IDS = np.zeros(0, np.uint32)
 NEAR = 64  # ids: so many show whether the text has begun
 
@@ -233,6 +231,7 @@ class Conversation:
         size, last = (prompt.id_count, prompt.ids(max(0, prompt.id_count - NEAR))) if prompt else (0, NO_IDS)
         fresh = size <= NEAR and self._tok._engine.decode_more(last, True)[1]
         whole = self._decode(sampled, fresh)
+        sampled = tuple(map(int, sampled))
         token = next((token for token in self._tok._marks if sampled and token.id == sampled[-1]), None)
         closing = token.content if token and whole.endswith(token.content) else ""
         with self._or_nothing():
@@ -278,13 +277,12 @@ class Conversation:
         """
         return ids_of(self._view(True).text)
 
+    @one_call_at_a_time
     def fork(self) -> Conversation:
         """A copy that changes independently; it shares texts and ids with this
         conversation.
         """
-        new = copy.copy(self)
-        new._log, new._free = Log(*map(list.copy, self._log)), Lock()
-        return new
+        return self._copy()
 
     @one_call_at_a_time
     def truncate(self, budget: int) -> TurnEdit:
@@ -348,13 +346,11 @@ class Conversation:
         if check_int(block_size, "block_size") < 1:
             raise InvalidOption("block_size", block_size, "at least 1")
         ids = self.prompt() if prompt else self.ids
-        key, hash_of = (block_size, prompt, algorithm, seed), HASHES[algorithm]
+        key = (block_size, prompt, algorithm, seed)
         old_ids, old = self._hashes.get(key, (NO_IDS, ()))
-        hashes = [*old[: common_prefix(old_ids, ids) // block_size]]
-        for end in range(len(hashes) * block_size + block_size, len(ids) + 1, block_size):
-            block = tuple(ids[end - block_size : end].tolist())
-            hashes.append(hash_of((hashes[-1] if hashes else hash_of(seed), block, None)))
-        self._hashes = {**self._hashes, key: (ids, tuple(hashes))}
+        known = old[: common_prefix(old_ids, ids) // block_size]
+        hashes = hash_blocks(ids, block_size, algorithm, seed, known)
+        self._hashes = {**self._hashes, key: (ids, hashes)}
         return [((number + 1) * block_size, each) for number, each in enumerate(hashes)]
 
     @contextmanager
@@ -367,6 +363,11 @@ class Conversation:
             self.__dict__.update(state)
             self._log.cut(size)
             raise
+
+    def _copy(self) -> Conversation:
+        new = copy.copy(self)
+        new._log, new._free = Log(*map(list.copy, self._log)), Lock()
+        return new
 
     def _put(self, messages: Sequence[Any]) -> None:
         """Adds messages that are not rendered yet."""
@@ -481,7 +482,7 @@ class Conversation:
 
     def _without(self, numbers: range) -> tuple[Conversation, TurnEdit]:
         """The conversation without some messages, and the change that this is."""
-        new = self.fork()
+        new = self._copy()
         keep = [number for number in range(len(self._log.messages)) if number not in numbers]
         new._log.cut(0)
         new._held = {at: self._held[number] for at, number in enumerate(keep) if number in self._held}
@@ -496,44 +497,3 @@ class Conversation:
 def ids_of(text: Text) -> NDArray[np.uint32]:
     """The ids of a text: a copy."""
     return text.ids().copy() if text else NO_IDS.copy()
-
-
-def first_place(text: Marked, message: int) -> int | None:
-    """Where the text of a message begins; None if there is none."""
-    start = 0
-    for end, origin in text.ends:
-        if origin.message == message:
-            return start
-        start = end
-    return None
-
-
-def last_end(runs: Iterable[tuple[int, Origin]], message: int) -> int:
-    """The end of the last run of a message below a number; 0 without one."""
-    return next((end for end, origin in runs if 0 <= origin.message < message), 0)
-
-
-def cbor(value: Any) -> bytes:
-    """A text, bytes, a number, None, or a tuple of them in CBOR (RFC 8949)."""
-    if value is None:
-        return b"\xf6"
-    if isinstance(value, tuple):
-        return cbor_head(4, len(value)) + b"".join(map(cbor, value))
-    if isinstance(value, int):
-        return cbor_head(0, value)
-    data = value.encode() if isinstance(value, str) else value
-    return cbor_head(3 if isinstance(value, str) else 2, len(data)) + data
-
-
-def cbor_head(kind: int, size: int) -> bytes:
-    """The bytes before a value of a kind: the kind and the size (of a number, the number) in the fewest bytes."""
-    if size < 24:
-        return bytes([kind << 5 | size])
-    power = next(power for power in range(4) if size < 1 << (8 << power))
-    return bytes([kind << 5 | 24 + power]) + size.to_bytes(1 << power, "big")
-
-
-HASHES: dict[str, Callable[[Any], bytes]] = {
-    "sha256": lambda value: hashlib.sha256(pickle.dumps(value, 5)).digest(),
-    "sha256_cbor": lambda value: hashlib.sha256(cbor(value)).digest(),
-}
