@@ -15,6 +15,7 @@ from ._sources.convert import ConversionReport
 from ._tokenizer.chat.grammars import ToolCall
 from ._tokenizer.chat.ids import ChatEncoding
 from ._tokenizer.chat.parse import MessageParser, ParsedMessage
+from ._tokenizer.chat.turns import Conversation, TurnEdit
 from ._tokenizer.fim import FimMarks
 from ._tokenizer.memory import MemoryUse
 from ._tokenizer.results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
@@ -30,6 +31,7 @@ __all__ = [
     "ChatEncoding",
     "Chunk",
     "Comparison",
+    "Conversation",
     "ConversionReport",
     "Diagnosis",
     "Encoding",
@@ -61,4 +63,5 @@ __all__ = [
     "ToolCall",
     "TrainingKind",
     "TrainingRecord",
+    "TurnEdit",
 ]

@@ -82,7 +82,8 @@ AREAS = (
         "prompts",
         "Prompts",
         "Conversations, messages from ids, and filling in the middle.",
-        "types.ChatEncoding types.ParsedMessage types.ToolCall types.MessageParser fim fim_marks types.FimMarks",
+        "types.ChatEncoding types.Conversation types.TurnEdit types.ParsedMessage types.ToolCall types.MessageParser fim fim_marks "
+        "types.FimMarks",
     ),
     Area(
         "model",

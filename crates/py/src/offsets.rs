@@ -15,27 +15,41 @@ use crate::errors;
 use crate::text::{Errors, Text, as_texts, texts};
 
 /// Ids, starts and ends.
-type Ranges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+pub type Ranges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
 /// The ids and ranges of a job's texts, and the number of ids of each.
-struct PlacedPart {
-    ids: Vec<u32>,
-    spans: Spans,
+pub struct PlacedPart {
+    pub ids: Vec<u32>,
+    pub spans: Spans,
     counts: Vec<usize>,
 }
 
 impl PlacedPart {
-    fn new(characters: bool) -> Self {
+    pub fn new(characters: bool) -> Self {
         let count = if characters { Count::Characters } else { Count::Bytes };
         Self { ids: Vec::new(), spans: Spans::new(count), counts: Vec::new() }
     }
 
+    /// Makes room for the ids of a text of `size` bytes; most need less.
+    pub fn reserve(&mut self, size: usize) {
+        self.ids.reserve(size / 3);
+        self.spans.starts.reserve(size / 3);
+        self.spans.ends.reserve(size / 3);
+    }
+
+    /// Drops all results and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ids.clear();
+        self.spans.starts.clear();
+        self.spans.ends.clear();
+    }
+
     /// The ends of the lists, to append the next ids and ranges.
-    fn end(&mut self) -> PlacedIds<'_> {
+    pub fn end(&mut self) -> PlacedIds<'_> {
         PlacedIds { ids: &mut self.ids, spans: &mut self.spans }
     }
 
-    fn into_arrays(self, py: Python<'_>) -> Ranges<'_> {
+    pub fn into_arrays(self, py: Python<'_>) -> Ranges<'_> {
         let numbers =
             |places: Vec<usize>| places.into_iter().map(|place| place.cast_signed() as i64).collect::<Vec<_>>();
         (
@@ -60,6 +74,7 @@ pub fn encode_with_offsets<'py>(
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
     let mut part = engine.call_on(py, &text, |encoder, text, stop| {
         let mut part = PlacedPart::new(characters);
+        part.reserve(text.as_bytes().len());
         encoder.with_session(|session| encoder.encode_with_offsets(text, &allow, stop, session, part.end()))?;
         Ok(part)
     })?;

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, Any, overload
 
@@ -49,10 +50,21 @@ class Ragged:
     Attributes:
         ids: uint32, shape (n,).
         ends: uint64, shape (texts,), ascending; the last is n.
+        mask: uint8, shape (n,), of `Tokenizer.encode_chats`: 1 for text of
+            the assistant; None for other texts.
     """
 
     ids: NDArray[np.uint32]
     ends: NDArray[np.uint64]
+    mask: NDArray[np.uint8] | None = None
+
+    @staticmethod
+    def joined(parts: Sequence[Ragged]) -> Ragged:
+        """The texts of all parts, with masks."""
+        before = accumulate((len(part.ids) for part in parts), initial=0)
+        ends = [part.ends + np.uint64(first) for part, first in zip(parts, before, strict=False)]
+        masks = [part.mask for part in parts if part.mask is not None]
+        return Ragged(np.concatenate([part.ids for part in parts]), np.concatenate(ends), np.concatenate(masks))
 
     def __len__(self) -> int:
         return len(self.ends)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from .chat.ids import ChatEncoding
     from .chat.parse import MessageParser, ParsedMessage
+    from .chat.turns import Conversation
     from .marks import TrustedEncoder
     from .memory import MemoryUse
     from .results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
@@ -449,6 +450,77 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
 
         return make_parser(self, family, thinking)
 
+    def encode_chats(
+        self,
+        conversations: Iterable[Sequence[Mapping[str, Any]]],
+        *,
+        template: str | os.PathLike[str],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+    ) -> Ragged:
+        """The ids of many conversations in one array, with the mask of the
+        assistant's ids: the data of supervised fine-tuning.
+
+        Ids and masks are those of `chat`, and arguments mean the same. The
+        core encodes conversations without the interpreter's lock while the
+        template renders the next ones, in about 2 million characters at a
+        time.
+
+        Args:
+            conversations: Of messages, as `chat` takes them; any iterable.
+        Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape
+            (conversations,); `.mask` uint8, shape (n,).
+        Raises: as `chat`; InvalidOption gives the number of the conversation
+            that the template refuses.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260, special_tokens=["<|im_start|>", "<|im_end|>"])
+        >>> talk = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]
+        >>> found = tok.encode_chats([talk, talk[:1]], template="chatml")
+        >>> found.ends.tolist(), tok.decode(found.ids[found.mask == 1])
+        ([26, 35], 'lower')
+        """
+        from .chat.conversation import ConversationOptions, encode_conversations
+
+        options = ConversationOptions((), tools, False, False, variables or {})
+        return encode_conversations(self, conversations, template, options, thread_count(threads))
+
+    def conversation(
+        self,
+        template: str | os.PathLike[str],
+        *,
+        messages: Iterable[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Conversation:
+        """A conversation that grows turn by turn: its ids are those of `chat`,
+        and a new turn renders and encodes only what is new.
+
+        The template's clock shows the time of this call for all turns.
+
+        Args:
+            template, tools, variables: As for `chat`.
+            messages: The first messages.
+        Raises: as `chat`.
+        Cost: of a turn, that of its own text, if the template reads each
+            message once, in order. A template that reads later messages first
+            (Qwen3's, which drops older reasoning) renders all turns again.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260, special_tokens=["<|im_start|>", "<|im_end|>"])
+        >>> talk = tok.conversation("chatml")
+        >>> edit = talk.add("user", "low")
+        >>> prompt = talk.prompt()
+        >>> talk.add_sampled([257, tok.token_id("<|im_end|>")])
+        <TurnEdit 0 ids from 9 on become [1, 2]>
+        >>> talk.ids[: len(prompt)].tolist() == prompt.tolist()
+        True
+        """
+        from .chat.turns import Conversation
+
+        return Conversation(self, template, messages, tools, variables or {})
+
     def encode_padded(
         self,
         texts: Iterable[Text],
@@ -770,6 +842,15 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         from .marks import is_mark  # imported on demand: few calls need it
 
         return tuple(token for token in self.model.added_tokens if is_mark(self.model, token))
+
+    @cached_property
+    def _added_contents(self) -> frozenset[str]:
+        return frozenset(token.content for token in self.model.added_tokens)
+
+    @cached_property
+    def _mark_finder(self) -> _core.Marks:
+        ids = {token.id for token in self._marks} - {self.model.unknown_id}
+        return _core.Marks([token.content for token in self._marks], [*ids])
 
     @cached_property
     def _trusted_encoder(self) -> TrustedEncoder:

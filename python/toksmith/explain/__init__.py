@@ -20,7 +20,7 @@ slow   ▏s▏low  115 257
 from __future__ import annotations
 
 from ._budget import CONTEXTS, Budget, BudgetRow, budget
-from ._chat import CHAT_TEMPLATES, ChatMessage, Conversation, Injection, chat
+from ._chat import CHAT_TEMPLATES, ChatMessage, ChatView, Injection, chat
 from ._compare import Cuts, Difference, Differences, differences
 from ._folder import FileTokens, FolderMap, Waste, folder
 from ._folder_files import SkippedFile, unignored
@@ -50,7 +50,7 @@ __all__ = [
     "BudgetRow",
     "Candidate",
     "ChatMessage",
-    "Conversation",
+    "ChatView",
     "Cuts",
     "Difference",
     "Differences",
