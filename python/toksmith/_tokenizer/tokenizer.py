@@ -20,6 +20,7 @@ from .._model.model import AddedToken, Model
 from .._model.steps import engine_of, template_of
 from ..errors import InvalidOption, NotInVocabulary, UnknownId
 from . import arrays, boundaries
+from .awaitable import make_awaitable
 from .stream import StreamEncoder
 
 if TYPE_CHECKING:
@@ -647,6 +648,9 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         Returns: uint64, shape (texts,).
         """
         return self._engine.count_batch(as_sequence(texts), special, errors, thread_count(threads))
+
+    acount, acount_batch, achat = make_awaitable(count), make_awaitable(count_batch), make_awaitable(chat)
+    aencode, aencode_batch = make_awaitable(_encode), make_awaitable(encode_batch)
 
     def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
         """The longest prefix that ends after one of the text's first
