@@ -3,9 +3,9 @@
 A server of starlette under uvicorn gets a text with each request and answers with the number of its ids. 100 clients
 send short texts, each its next one after the answer; then 99 clients do, and one sends texts of 5 MB. The server
 encodes on the event loop, or through `asyncio.to_thread`. The row "nothing" does not encode: it is the cost of the
-server and the clients.
-A second table needs no server: the longest wait of a process's event loop while a text is encoded in a thread. On a
-busy
+server and the clients. The row "guide" is the server of docs/guides/serve.md, whose requests and answers are JSON. "x alone"
+divides the 99 % next to the long client by the 99 % of the row above.
+A second table needs no server: the longest wait of a process's event loop while a text is encoded in a thread. On a busy
 machine the loop waits for a processor: `sha256`, which holds no lock of the interpreter, shows how long.
 """
 
@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -23,6 +25,9 @@ from hashlib import sha256
 from itertools import cycle, islice
 from statistics import median, quantiles
 from time import perf_counter, sleep
+from typing import Any
+
+import toksmith
 
 from . import adapters
 from .adapters import Unsupported
@@ -32,11 +37,12 @@ from .vocabularies import FALLBACK, MissingVocabulary, encoding, with_tokenizer_
 
 NOTHING = "nothing"
 ONE = "toksmith, threads=1"
-ENGINES = (NOTHING, "toksmith", ONE, "tiktoken", "tokenizers")
+GUIDE = "guide"
+ENGINES = (NOTHING, "toksmith", ONE, "tiktoken", "tokenizers", GUIDE)
 LONG = 5 * MB
 IN_THREAD = 100_000  # bytes: with "long in thread" the server encodes longer texts in a thread
-WAYS = ("loop", "thread", "long in thread")
-RUNS = ((0, "loop"), (0, "thread"), (1, "loop"), (1, "long in thread"))
+RUNS = ((0, "thread"), (0, "loop"), (1, "loop"), (1, "long in thread"))
+GUIDE_RUNS = tuple((long, path) for path in ("count", "tokenize", "chat") for long in (0, 1))
 SIZES = (1_000, 10_000, 100_000, MB, LONG)
 TRIES = 60  # seconds to wait until the server answers
 
@@ -57,14 +63,27 @@ def engine(name: str, vocabulary: str) -> Encode:
     return lambda text: loaded.calls([text])[0]
 
 
+def guide_app(tok: object, template: str) -> Any:
+    """The server of docs/guides/serve.md, with another tokenizer and chat template."""
+    page = (ROOT / "docs" / "guides" / "serve.md").read_text(encoding="utf-8")
+    _load, source = re.findall(r"^```python\n([^>].*?)^```", page, re.MULTILINE | re.DOTALL)
+    names = {"toksmith": toksmith, "tok": tok, "TEMPLATE": template}
+    exec(source, names)
+    return names["app"]
+
+
 def serve(name: str, vocabulary: str, port: int) -> None:
-    """The server: `POST /loop`, `/thread` or `/long in thread`."""
+    """The server: `POST /loop`, `/thread` or `/long in thread`; or that of the guide."""
     import uvicorn
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
 
+    if name == GUIDE:
+        tok = adapters.load(adapters.OURS, encoding(vocabulary)).tok
+        uvicorn.run(guide_app(tok, "plain"), port=port, log_level="warning", access_log=False)
+        return
     encode = engine(name, vocabulary)
 
     async def answer(request: Request) -> Response:
@@ -116,23 +135,30 @@ async def read_answer(reader: asyncio.StreamReader) -> None:
         raise RuntimeError(content.decode(errors="replace"))
 
 
+def body_of(way: str, text: bytes) -> bytes:
+    """The body of a request: JSON for the server of the guide, and the text for the others."""
+    if way == "chat":
+        return json.dumps({"messages": [{"role": "user", "content": text.decode()}]}).encode()
+    return json.dumps({"prompt": text.decode()}).encode() if way in ("count", "tokenize") else text
+
+
 async def run_clients(
     port: int, run: tuple[int, str], options: argparse.Namespace, texts: list[list[bytes]]
-) -> list[str]:
-    """One run of all clients at once. Returns the cells of its row."""
+) -> tuple[list[str], float]:
+    """One run of all clients at once. Returns the cells of its row and, in seconds, the 99 % of the short texts."""
     long, way = run
     short_s: list[float] = []
     long_s: list[float] = []
     until = perf_counter() + options.seconds
     begun = perf_counter()
-    client = Client(port, way)
-    ways = [client.each(texts[0][number:], until, short_s) for number in range(options.clients - long)]
-    ways += [client.each(texts[1], until, long_s) for _ in range(long)]
+    client, shorts, longs = Client(port, way), *[[body_of(way, text) for text in each] for each in texts]
+    ways = [client.each(shorts[number:], until, short_s) for number in range(options.clients - long)]
+    ways += [client.each(longs, until, long_s) for _ in range(long)]
     await asyncio.gather(*ways)
     per_second = len(short_s) / (perf_counter() - begun)
     worst = quantiles(short_s, n=100)[98]
     times = [f"{median(short_s) * 1e3:.1f}", f"{worst * 1e3:.1f}", f"{max(short_s) * 1e3:.0f}"]
-    return [f"{per_second:,.0f}", *times, f"{median(long_s) * 1e3:,.0f}" if long_s else ""]
+    return [f"{per_second:,.0f}", *times, f"{median(long_s) * 1e3:,.0f}" if long_s else ""], worst
 
 
 def free_port() -> int:
@@ -162,11 +188,14 @@ def measure_engine(name: str, options: argparse.Namespace, texts: list[list[byte
     server = subprocess.Popen([*command, "--encoding", options.encoding], cwd=ROOT)
     try:
         if not answers(port, server):
-            print(f"| {name} | did not start | | | | | | |")
+            print(f"| {name} | did not start | | | | | | | |")
             return
-        for run in RUNS:
+        alone = 0.0
+        for run in GUIDE_RUNS if name == GUIDE else RUNS:
             clients = f"{options.clients - run[0]} short{', 1 of 5 MB' if run[0] else ''}"
-            cells = asyncio.run(run_clients(port, run, options, texts))
+            cells, worst = asyncio.run(run_clients(port, run, options, texts))
+            cells.append(f"{worst / alone:.2f}" if run[0] else "")
+            alone = alone if run[0] else worst
             print(f"| {name} | {clients} | {run[1]} | {' | '.join(cells)} |", flush=True)
     finally:
         server.terminate()
@@ -195,8 +224,6 @@ async def longest_pause(work: Callable[[], Awaitable[object]]) -> float:
 
 def pauses(vocabulary: str, text: str) -> None:
     """Print how long calls of toksmith block an event loop, by the length of the text."""
-    import toksmith
-
     vocabulary_files = encoding(vocabulary)
     tok = toksmith.load(vocabulary_files.source, pattern=vocabulary_files.pattern)
     calls: dict[str, Call] = {"encode": tok.encode, "encode_array": tok.encode_array, "count": tok.count}
@@ -250,13 +277,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.encoding = FALLBACK
         short, long = request_texts("stdlib", options.short)
     print(f"{os.cpu_count()} processors, {options.encoding}, short texts of {options.short} bytes")
-    print("| engine | clients | encodes on | short/s | median ms | 99 % ms | most ms | long, median ms |")
-    print("|---|---|---|--:|--:|--:|--:|--:|", flush=True)
+    print("| engine | clients | encodes on | short/s | median ms | 99 % ms | most ms | long, median ms | x alone |")
+    print("|---|---|---|--:|--:|--:|--:|--:|--:|", flush=True)
     for name in options.engines.split(";"):
         try:
             measure_engine(name, options, [short, [long.encode()]])
         except (Unsupported, MissingVocabulary) as reason:
-            print(f"| {name} | {reason} | | | | | | |")
+            print(f"| {name} | {reason} | | | | | | | |")
     if not options.no_pauses:
         pauses(options.encoding, long)
     return 0
