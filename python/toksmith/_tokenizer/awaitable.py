@@ -36,7 +36,10 @@ def make_awaitable(method: Callable[Given, Result]) -> Callable[Given, Coroutine
 
     @wraps(method)
     async def call(*args: Given.args, **options: Given.kwargs) -> Result:
-        if count_room([*args[1:], *options.values()], LONG) > 0:
+        room = LONG
+        for value in (*args[1:], *options.values()):
+            room = count_room(value, room)
+        if room > 0:
             return method(*args, **options)
         import asyncio  # imported on demand: few programs have an event loop
         from contextvars import copy_context
@@ -51,6 +54,8 @@ def make_awaitable(method: Callable[Given, Result]) -> Callable[Given, Coroutine
 
 def count_room(value: object, room: int) -> int:
     """The characters that fit into `room` after the texts of a value; at most 0 if they do not fit, or are unknown."""
+    if room <= 0 or value is None or isinstance(value, (bool, int, float, os.PathLike)):
+        return room
     if isinstance(value, (str, bytes)):
         return room - len(value)
     if isinstance(value, (list, tuple, set, frozenset, Mapping)):
@@ -59,7 +64,7 @@ def count_room(value: object, room: int) -> int:
             if room <= 0:
                 break
         return room
-    return room if value is None or isinstance(value, (bool, int, float, os.PathLike)) else 0
+    return 0
 
 
 @cache
