@@ -228,15 +228,20 @@ def pauses(vocabulary: str, text: str) -> None:
     tok = toksmith.load(vocabulary_files.source, pattern=vocabulary_files.pattern)
     calls: dict[str, Call] = {"encode": tok.encode, "encode_array": tok.encode_array, "count": tok.count}
     control = b" " * HASHED
-    print(f"\n| bytes | on the loop: `encode` | in a thread: {' | '.join(f'`{name}`' for name in calls)} | sha256 |")
-    print("|--:" * (len(calls) + 3) + "|")
+    print(
+        f"\n| bytes | on the loop: `encode` | `json.loads` of the text | of the ids | `json.dumps` of the ids | in a thread: {' | '.join(f'`{name}`' for name in calls)} | sha256 |"
+    )
+    print("|--:" * (len(calls) + 6) + "|")
     for size in SIZES:
         beginning = text[:size]
-        on_loop = min(timed(tok.encode, beginning) for _ in range(5))
+        ids = tok.encode(beginning)
+        on_loop = [least(tok.encode, beginning), *(least(json.loads, json.dumps(each)) for each in (beginning, ids))]
+        on_loop.append(least(json.dumps, ids))
         in_thread = [median_pause(call, beginning) for call in calls.values()]
         hashed = median_pause(sha256, control[: HASHED * size // LONG])
         print(
-            f"| {size:,} | {' | '.join(f'{each * 1e3:.2f} ms' for each in [on_loop, *in_thread, hashed])} |", flush=True
+            f"| {size:,} | {' | '.join(f'{each * 1e3:.2f} ms' for each in [*on_loop, *in_thread, hashed])} |",
+            flush=True,
         )
 
 
@@ -245,11 +250,15 @@ def median_pause(call: Call, argument: object) -> float:
     return median(asyncio.run(longest_pause(lambda: asyncio.to_thread(call, argument))) for _ in range(9))
 
 
-def timed(call: Call, text: str) -> float:
-    """The seconds of a call."""
-    begun = perf_counter()
-    call(text)
-    return perf_counter() - begun
+def least(call: Call, argument: object) -> float:
+    """The least seconds of five calls."""
+
+    def timed() -> float:
+        begun = perf_counter()
+        call(argument)
+        return perf_counter() - begun
+
+    return min(timed() for _ in range(5))
 
 
 def request_texts(corpus: str, short: int) -> tuple[list[bytes], str]:

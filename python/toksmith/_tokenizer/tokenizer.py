@@ -649,8 +649,11 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         """
         return self._engine.count_batch(as_sequence(texts), special, errors, thread_count(threads))
 
-    acount, acount_batch, achat = make_awaitable(count), make_awaitable(count_batch), make_awaitable(chat)
-    aencode, aencode_batch = make_awaitable(_encode), make_awaitable(encode_batch)
+    acount = make_awaitable(count)
+    acount_batch = make_awaitable(count_batch)
+    aencode = make_awaitable(_encode)
+    aencode_batch = make_awaitable(encode_batch)
+    achat = make_awaitable(chat)
 
     def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
         """The longest prefix that ends after one of the text's first
