@@ -192,7 +192,7 @@ def served() -> Served:
 
 @pytest.mark.parametrize("text", ["", SHORT, "a<|im_end|>", "\ud800 é 中文", LONG], ids=len)
 def test_the_server_of_the_guide_answers_as_the_tokenizer(served: Served, text: str) -> None:
-    tok, messages = served.tok, [{"role": "user", "content": text}]
+    tok, messages = served.tok, [{"role": "user", "content": f"{text}?"}]
 
     def found(ids: list[int], strs: list[str] | None = None) -> tuple[int, dict[str, Any]]:
         return 200, {"count": len(ids), "max_model_len": 128_000, "tokens": ids, "token_strs": strs}
@@ -206,8 +206,9 @@ def test_the_server_of_the_guide_answers_as_the_tokenizer(served: Served, text: 
     chat = tok.chat(messages, template="chatml", add_generation_prompt=True).ids.tolist()
     assert served.ask("/chat", {"messages": messages}) == found(chat)
     assert served.ask("/tokenize", {"messages": messages}) == found(chat)
-    chat = tok.chat(messages, template="chatml").ids.tolist()
-    assert served.ask("/chat", {"messages": messages, "add_generation_prompt": False}) == found(chat)
+    chat = tok.chat(messages, template="chatml", continue_final_message=True).ids.tolist()
+    options = {"add_generation_prompt": False, "continue_final_message": True, "tools": None, "chat_template": "{{"}
+    assert served.ask("/chat", {"messages": messages, **options}) == found(chat)
 
 
 @pytest.mark.parametrize(
@@ -228,6 +229,7 @@ def test_the_server_of_the_guide_answers_as_the_tokenizer(served: Served, text: 
         ("/chat", {"messages": [{"content": "a"}]}, 400, "role"),
         ("/chat", {"messages": [{"role": "user", "content": 5}]}, 400, "int"),
         ("/chat", {"messages": [{"role": "user", "content": "a"}], "tools": 7}, 400, "tools"),
+        ("/chat", {"messages": [], "continue_final_message": True}, 400, "continue_final_message"),
         ("/detokenize", {"tokens": [300]}, 400, "id 300 at position 0 is out of range"),
         ("/detokenize", {"tokens": [97, -1]}, 400, "id -1 at position 1 is out of range"),
         ("/detokenize", {"tokens": [2**70]}, 400, "is out of range"),
