@@ -4,7 +4,7 @@ A server of starlette under uvicorn gets a text with each request and answers wi
 send short texts, each its next one after the answer; then 99 clients do, and one sends texts of 5 MB. The server
 encodes on the event loop, or through `asyncio.to_thread`. The row "nothing" does not encode: it is the cost of the
 server and the clients. The row "guide" is the server of docs/guides/serve.md, whose requests and answers are JSON. "x alone"
-divides the 99 % next to the long client by the 99 % of the row above.
+divides the 99 % next to the long client by the 99 % of the row above, with the spread over the rounds.
 A second table needs no server: the longest wait of a process's event loop while a text is encoded in a thread. On a busy
 machine the loop waits for a processor: `sha256`, which holds no lock of the interpreter, shows how long.
 """
@@ -41,7 +41,7 @@ GUIDE = "guide"
 ENGINES = (NOTHING, "toksmith", ONE, "tiktoken", "tokenizers", GUIDE)
 LONG = 5 * MB
 IN_THREAD = 100_000  # bytes: with "long in thread" the server encodes longer texts in a thread
-RUNS = ((0, "thread"), (0, "loop"), (1, "loop"), (1, "long in thread"))
+RUNS = ((0, "thread"), (1, "thread"), (0, "loop"), (1, "loop"), (0, "long in thread"), (1, "long in thread"))
 GUIDE_RUNS = tuple((long, path) for path in ("count", "tokenize", "chat") for long in (0, 1))
 SIZES = (1_000, 10_000, 100_000, MB, LONG)
 TRIES = 60  # seconds to wait until the server answers
@@ -144,21 +144,20 @@ def body_of(way: str, text: bytes) -> bytes:
 
 async def run_clients(
     port: int, run: tuple[int, str], options: argparse.Namespace, texts: list[list[bytes]]
-) -> tuple[list[str], float]:
-    """One run of all clients at once. Returns the cells of its row and, in seconds, the 99 % of the short texts."""
+) -> list[float]:
+    """One run of all clients at once: short texts a second, then ms: median, 99 % and most of these, median of the long ones."""
     long, way = run
+    client, shorts, longs = Client(port, way), *[[body_of(way, text) for text in each] for each in texts]
     short_s: list[float] = []
     long_s: list[float] = []
-    until = perf_counter() + options.seconds
     begun = perf_counter()
-    client, shorts, longs = Client(port, way), *[[body_of(way, text) for text in each] for each in texts]
+    until = begun + options.seconds
     ways = [client.each(shorts[number:], until, short_s) for number in range(options.clients - long)]
     ways += [client.each(longs, until, long_s) for _ in range(long)]
     await asyncio.gather(*ways)
     per_second = len(short_s) / (perf_counter() - begun)
-    worst = quantiles(short_s, n=100)[98]
-    times = [f"{median(short_s) * 1e3:.1f}", f"{worst * 1e3:.1f}", f"{max(short_s) * 1e3:.0f}"]
-    return [f"{per_second:,.0f}", *times, f"{median(long_s) * 1e3:,.0f}" if long_s else ""], worst
+    times = [median(short_s), quantiles(short_s, n=100)[98], max(short_s), median(long_s or [0])]
+    return [per_second, *(each * 1e3 for each in times)]
 
 
 def free_port() -> int:
@@ -190,13 +189,17 @@ def measure_engine(name: str, options: argparse.Namespace, texts: list[list[byte
         if not answers(port, server):
             print(f"| {name} | did not start | | | | | | | |")
             return
-        alone = 0.0
-        for run in GUIDE_RUNS if name == GUIDE else RUNS:
-            clients = f"{options.clients - run[0]} short{', 1 of 5 MB' if run[0] else ''}"
-            cells, worst = asyncio.run(run_clients(port, run, options, texts))
-            cells.append(f"{worst / alone:.2f}" if run[0] else "")
-            alone = alone if run[0] else worst
-            print(f"| {name} | {clients} | {run[1]} | {' | '.join(cells)} |", flush=True)
+        runs = GUIDE_RUNS if name == GUIDE else RUNS
+        rounds = [[asyncio.run(run_clients(port, run, options, texts)) for run in runs] for _ in range(options.rounds)]
+        for place, (long, way) in enumerate(runs):
+            clients = f"{options.clients - long} short{', 1 of 5 MB' if long else ''}"
+            rate, middle, worst, most, long_ms = (
+                median(cells) for cells in zip(*(each[place] for each in rounds), strict=True)
+            )
+            ratios = sorted(each[place][2] / each[place - 1][2] for each in rounds)
+            beside = f"{long_ms:,.0f} | {median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})" if long else " | "
+            times = f"{rate:,.0f} | {middle:.1f} | {worst:.1f} | {most:.0f} | {beside}"
+            print(f"| {name} | {clients} | {way} | {times} |", flush=True)
     finally:
         server.terminate()
         server.wait()
@@ -303,7 +306,8 @@ def parser() -> argparse.ArgumentParser:
     cli = argparse.ArgumentParser(prog="python -m bench.servers", description=(__doc__ or "").partition("\n")[0])
     cli.add_argument("--engines", default=";".join(ENGINES), help="separated by semicolons")
     cli.add_argument("--clients", type=int, default=100)
-    cli.add_argument("--seconds", type=float, default=3, help="of each run")
+    cli.add_argument("--seconds", type=float, default=2, help="of each run")
+    cli.add_argument("--rounds", type=int, default=3, help="the cells are medians over the rounds")
     cli.add_argument("--short", type=int, default=SHORT["short200"], help="bytes of a short text")
     cli.add_argument("--encoding", default="cl100k")
     cli.add_argument("--no-pauses", action="store_true", help="leave out the second table")
