@@ -20,11 +20,12 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 DOC = """As `{name}`, awaitable: the event loop stays free.
 
-        Less than 100,000 characters, each item of a list or mapping counted
-        as 1,000 more, are worked on at once. A longer call runs in a thread;
-        so does a column of Arrow or an iterator. All tokenizers of the
-        process share these threads, one for each processor and at least 2. If
-        the task is cancelled, a call that has begun runs to its end.
+        A call with less than 100,000 characters runs at once; each item of a
+        list or mapping counts as 1,000 more. A longer call runs in a thread,
+        and so does one with an iterator or a column of Arrow: do not change
+        its arguments meanwhile. All tokenizers of a process share these
+        threads, one for each processor and at least 2. If the task is
+        cancelled, a call that has begun runs to its end.
 
         Returns: what `{name}` returns.
         Raises: as `{name}`.
