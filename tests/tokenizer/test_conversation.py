@@ -3,7 +3,6 @@
 `TOKSMITH_EXHAUSTIVE=1` draws 100,000 rollouts.
 """
 
-import dataclasses
 import hashlib
 import os
 import pickle
@@ -615,9 +614,7 @@ def test_it_prints_its_size() -> None:
     talk = start("chatml", messages=LONG)
     assert repr(talk) == f"<Conversation 9 messages, {len(talk)} ids>"
     assert repr(talk.add("user", "")).startswith("<TurnEdit 0 ids from ")
-    assert dataclasses.is_dataclass(toksmith.types.TurnEdit) and issubclass(
-        toksmith.types.TurnEdit, toksmith.types.IdEdit
-    )
+    assert isinstance(talk.add("user", ""), toksmith.types.IdEdit)
 
 
 def test_the_clock_of_a_template_stands() -> None:
