@@ -117,7 +117,7 @@ OTHER_WORDS = {
     "explain text": "show draw visualize tokens",
     "explain edits": "stability",
     "explain folder": "map",
-    "explain snapshot": "page overview",
+    "explain snapshot": "page",
     "decode": "detokenize",
     "train": "spm_train learn",
     "convert": "export save",
