@@ -14,6 +14,7 @@ use toksmith_guard::guarded;
 use crate::batch::JobPlan;
 use crate::engine::Engine;
 use crate::errors;
+use crate::guard::Arg;
 use crate::offsets::{PlacedPart, Ranges};
 use crate::text::{Errors, Text, as_texts};
 
@@ -26,8 +27,8 @@ pub struct Marks(CoreMarks);
 impl Marks {
     #[new]
     #[allow(clippy::needless_pass_by_value)]
-    fn new(py: Python<'_>, contents: Vec<String>, ids: Vec<u32>) -> PyResult<Self> {
-        CoreMarks::new(&contents, &ids).map(Self).map_err(|error| errors::to_py(py, error))
+    fn new(py: Python<'_>, contents: Arg<Vec<String>>, ids: Arg<Vec<u32>>) -> PyResult<Self> {
+        CoreMarks::new(&contents.0, &ids.0).map(Self).map_err(|error| errors::to_py(py, error))
     }
 }
 
@@ -152,10 +153,10 @@ pub fn encode_ragged_runs<'py>(
     py: Python<'py>,
     engine: &Bound<'py, Engine>,
     marks: &Bound<'py, Marks>,
-    chats: Vec<Chat<'py>>,
+    chats: Arg<Vec<Chat<'py>>>,
     threads: usize,
 ) -> PyResult<Masked<'py>> {
-    let marks = &marks.get().0;
+    let (marks, chats) = (&marks.get().0, chats.0);
     let texts = chats.iter().enumerate().map(|(place, (text, ..))| Text::new(text, Errors::Replace, Some(place)));
     let texts = texts.collect::<PyResult<Vec<_>>>()?;
     let tables = chats.iter().map(|(_, runs, assistants)| RunTable::new(runs, assistants.as_bytes()));

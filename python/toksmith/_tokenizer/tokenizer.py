@@ -480,7 +480,7 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         >>> talk = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]
         >>> found = tok.encode_chats([talk, talk[:1]], template="chatml")
         >>> found.ends.tolist(), tok.decode(found.ids[found.mask == 1])
-        ([26, 35], 'lower')
+        ([25, 34], 'lower')
         """
         from .chat.conversation import ConversationOptions, encode_conversations
 
@@ -514,7 +514,7 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         >>> edit = talk.add("user", "low")
         >>> prompt = talk.prompt()
         >>> talk.add_sampled([257, tok.token_id("<|im_end|>")])
-        <TurnEdit 0 ids from 9 on become [1, 2]>
+        <TurnEdit 0 ids from 9 on become [258, 97, 115, 115, 105, 115, …]>
         >>> talk.ids[: len(prompt)].tolist() == prompt.tolist()
         True
         """

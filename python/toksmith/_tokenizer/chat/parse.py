@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._base.arguments import check_flag, check_items
+from ..._base.arguments import check_flag, check_items, check_text
 from ..._base.threads import one_call_at_a_time
 from ...errors import InvalidOption, UnknownName
 from .grammars import GRAMMARS, KINDS, Field, Grammar, ToolCall
@@ -279,7 +279,7 @@ def make_parser(tok: Tokenizer, family: str | None, thinking: bool) -> MessagePa
         UnknownName: There is no such family.
     """
     check_flag(thinking, "thinking")
-    if family is not None and family not in GRAMMARS:
+    if family is not None and check_text(family, "family") not in GRAMMARS:
         raise UnknownName("family", family, GRAMMARS)
     added = {token.content for token in tok.model.added_tokens}
     rows = GRAMMARS if family is None else {family: GRAMMARS[family]}
