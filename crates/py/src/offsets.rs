@@ -168,6 +168,9 @@ pub fn encode_in_pieces<'py>(
     Ok((ids, pieces, added, places, text_places, PyBytes::new(py, &written)))
 }
 
+/// Starts and ends.
+type Origins<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+
 /// The starts and ends of the origins of a text's ids, as [`encode_in_pieces`] finds them.
 #[guarded]
 #[pyfunction]
@@ -175,7 +178,7 @@ pub fn find_origins<'py>(
     engine: &Bound<'py, Engine>,
     text: &Bound<'py, PyAny>,
     special: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
+) -> PyResult<Origins<'py>> {
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::Replace, None)?;
