@@ -35,7 +35,7 @@ $(MADE): scripts/venv.sh Makefile
 	@touch $@
 
 demo: .venv/.built
-	$(PY) -m toksmith._cli.demo
+	$(PY) scripts/demo.py
 
 # A process for each processor, at most eight; a file's tests, which share what is slow to make, stay in one process.
 PYTEST := $(PY) -m pytest

@@ -1,7 +1,7 @@
 """`python -m bench.interface`: the speed of transformers' calls on its library, with fastokens' patch, and with toksmith.
 
-The rows are calls of one `AutoTokenizer`; the columns its library, `fastokens.patch_transformers()`, `toksmith.accelerate()` and
-`ToksmithTokenizer`. Each peer has a process of its own; the peers take turns, and get the same files and texts. A figure is the
+The rows are calls of one `AutoTokenizer`; the columns its library, `fastokens.patch_transformers()` and `toksmith.accelerate()`.
+Each peer has a process of its own; the peers take turns, and get the same files and texts. A figure is the
 median of the rounds; a ratio divides two medians, and its spread is the smallest and largest ratio of a round. A figure counts only
 if the result equals the library's. "Engine" is the share of the time of the same texts in the engine alone, to lists of ids: the
 rest of the call is Python above it.

@@ -21,8 +21,8 @@ from typing import Any
 from . import adapters
 from .request import Reply
 
-LIBRARY, FASTOKENS, SWITCH, DROP_IN = PEERS = ("transformers", "fastokens", "switch", "ToksmithTokenizer")
-ENGINES = {LIBRARY: "tokenizers", FASTOKENS: "fastokens", SWITCH: adapters.OURS, DROP_IN: adapters.OURS}
+LIBRARY, FASTOKENS, SWITCH = PEERS = ("transformers", "fastokens", "switch")
+ENGINES = {LIBRARY: "tokenizers", FASTOKENS: "fastokens", SWITCH: adapters.OURS}
 COLD = "batch, first call"
 BATCH, ONE, SHORT = "batch", "one by one", "short calls"
 BARE = " of the engine alone"
@@ -64,10 +64,6 @@ def load_peer(peer: str, folder: str) -> Any:
         toksmith.accelerate(check_every=None)
     from transformers import AutoTokenizer
 
-    if peer == DROP_IN:
-        from toksmith.compat.transformers import ToksmithTokenizer
-
-        return ToksmithTokenizer.from_pretrained(folder)
     return AutoTokenizer.from_pretrained(folder)
 
 

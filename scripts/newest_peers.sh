@@ -13,7 +13,7 @@ rustbpe         test_compat_rustbpe test_peer_training
 sentencepiece   test_format_sentencepiece test_format_hf_sentencepiece test_compat_sentencepiece test_character_training
 tiktoken        test_peer_tiktoken test_compat_tiktoken test_exported
 tokenizers      test_hf_load test_hf_steps test_compat_tokenizers test_kinds test_peer_training test_marked_training
-transformers    test_compat_transformers test_chat_transformers test_exported
+transformers    test_fast_class test_chat_transformers test_exported
 '
 alone=tests/requirements-alone.txt  # what is installed without what it asks for
 python=.venv-newest/bin/python

@@ -103,6 +103,47 @@ HARMONY = """\
 {%- if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}
 """
 
+# The same structures with the text of the assistant in `{% generation %}`, for five families.
+MASKED = {
+    "chatml": """\
+{%- for message in messages %}
+    {{- '<|im_start|>' + message.role + '\\n' }}
+    {%- if message.role == 'assistant' %}
+        {%- generation %}{{ message.content + '<|im_end|>' }}{% endgeneration %}
+    {%- else %}{{ message.content + '<|im_end|>' }}{% endif %}
+    {{- '\\n' }}
+{%- endfor %}""",
+    "llama": """\
+{{- bos_token }}
+{%- for message in messages %}
+    {{- '<|start_header_id|>' ~ message['role'] ~ '<|end_header_id|>\\n\\n' }}
+    {%- if message['role'] == 'assistant' %}
+        {%- generation %}{{ message['content'] | trim ~ '<|eot_id|>' }}{% endgeneration %}
+    {%- else %}{{ message['content'] | trim ~ '<|eot_id|>' }}{% endif %}
+{%- endfor %}""",
+    "mistral": """\
+{{- bos_token }}
+{%- for message in messages %}
+    {%- if message['role'] == 'user' %}{{ '[INST] ' + message['content'] + ' [/INST]' }}
+    {%- else %}{% generation %}{{ ' ' + message['content'].strip() + eos_token }}{% endgeneration %}{% endif %}
+{%- endfor %}""",
+    "deepseek": """\
+{{- bos_token }}
+{%- for message in messages %}
+    {%- if message.role == 'user' %}{{ '<｜User｜>' + message.content }}
+    {%- else %}
+        {%- set content = message.content.split('</think>')[-1] %}
+        {{- '<｜Assistant｜>' }}{% generation %}{{ content + '<｜end▁of▁sentence｜>' }}{% endgeneration %}
+    {%- endif %}
+{%- endfor %}""",
+    "gemma": """\
+{{ bos_token }}{% for message in messages %}
+{{ '<start_of_turn>' + ('model' if message['role'] == 'assistant' else message['role']) + '\\n' }}
+{% if message['role'] == 'assistant' %}{% generation %}{{ message['content'] | trim }}<end_of_turn>{% endgeneration %}
+{% else %}{{ message['content'] | trim }}<end_of_turn>{% endif %}
+{{ '\\n' }}{% endfor %}""",
+}
+
 # For each family: the template, and the special tokens of its files.
 FAMILIES = {
     "chatml": (
@@ -187,4 +228,68 @@ NOT_SPECIAL = {
         ),
         *("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),
     ],
+}
+
+# Templates in the manner of families that write earlier turns again, with the family whose tokens they use.
+QWEN3 = """\
+{%- set state = namespace(last=messages|length - 1, open=true) %}
+{%- for message in messages[::-1] %}
+    {%- if state.open and message.role == 'user' %}
+        {%- set state.open = false %}{% set state.last = messages|length - 1 - loop.index0 %}
+    {%- endif %}
+{%- endfor %}
+{%- for message in messages %}
+    {%- if message.role == 'assistant' %}
+        {%- set content = message.content %}{% set thinking = message.reasoning_content or '' %}
+        {%- if not thinking and '</think>' in content %}
+            {%- set thinking = content.split('</think>')[0].split('<think>')[-1].strip('\\n') %}
+            {%- set content = content.split('</think>')[-1].lstrip('\\n') %}
+        {%- endif %}
+        {{- '<|im_start|>assistant\\n' }}
+        {%- if loop.index0 > state.last and thinking %}{{ '<think>\\n' + thinking + '\\n</think>\\n\\n' }}{% endif %}
+        {{- content + '<|im_end|>\\n' }}
+    {%- else %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}
+"""
+
+LATE_SYSTEM = """\
+{%- set system = '' %}{% set turns = messages %}
+{%- if messages[0].role == 'system' %}{% set system = messages[0].content + '\\n\\n' %}{% set turns = messages[1:] %}{% endif %}
+{{- bos_token }}
+{%- for message in turns %}
+    {%- if message.role == 'user' %}{{ '[INST] ' + (system if loop.last else '') + message.content + ' [/INST]' }}
+    {%- else %}{{ message.content + eos_token }}{% endif %}
+{%- endfor %}
+"""
+
+FIRST_SYSTEM = """\
+{{- bos_token }}
+{%- set first = messages[0].content + '\\n\\n' if messages[0].role == 'system' else '' %}
+{%- for message in (messages[1:] if messages[0].role == 'system' else messages) %}
+    {%- set role = 'model' if message.role == 'assistant' else message.role %}
+    {{- '<start_of_turn>' + role + '\\n' + (first if loop.first else '') + (message.content | trim) + '<end_of_turn>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<start_of_turn>model\\n' }}{% endif %}
+"""
+
+ANALYSIS = """\
+{%- for message in messages %}
+    {%- if message.role == 'assistant' %}
+        {%- set state = namespace(later=false) %}
+        {%- for other in messages[loop.index0 + 1:] %}{% if other.role == 'user' %}{% set state.later = true %}{% endif %}{% endfor %}
+        {%- if message.thinking and not state.later %}
+            {{- '<|start|>assistant<|channel|>analysis<|message|>' + message.thinking + '<|end|>' }}
+        {%- endif %}
+        {{- '<|start|>assistant<|channel|>final<|message|>' + message.content + '<|end|>' }}
+    {%- else %}{{ '<|start|>' + message.role + '<|message|>' + message.content + '<|end|>' }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}
+"""
+
+REWRITING = {
+    "qwen3": ("chatml", QWEN3),
+    "late system": ("mistral", LATE_SYSTEM),
+    "first system": ("gemma", FIRST_SYSTEM),
+    "analysis": ("harmony", ANALYSIS),
 }

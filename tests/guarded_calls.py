@@ -19,6 +19,7 @@ import numpy as np
 MOST_PLACES = 500
 STRINGS = {"content": "x", "dialect": "literal", "pattern": "b"}
 FACTS = (1, (0, 0), (0, 0, 0))
+RUNS = ((1, (True, -1, False, False)), (9, (False, 0, True, False)))
 
 
 def entries(core: ModuleType) -> set[str]:
@@ -179,6 +180,13 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "encode_ragged_with_offsets": lambda of: of.core.encode_ragged_with_offsets(
         of.engine, ["\ud83dab", "b"], "text", "replace", 2, True
     ),
+    "find_origins": lambda of: of.core.find_origins(of.engine, "\ud83dab", "text"),
+    "Marks.__new__": lambda of: of.core.Marks(["<s>"], [97]),
+    "encode_runs": lambda of: of.core.encode_runs(of.engine, of.core.Marks(["<s>"], [97]), "\ud83dab", RUNS, b"\0"),
+    "encode_ragged_runs": lambda of: of.core.encode_ragged_runs(
+        of.engine, of.core.Marks(["<s>"], [97]), [("ab", RUNS, b"\0"), ("b<s>", RUNS, b"\1")], 2
+    ),
+    "label_ids": lambda of: of.core.label_ids(numbers([0, 1], np.int64), numbers([1, 2], np.int64), RUNS, b"\0"),
     "find_cut": lambda of: of.core.find_cut(of.engine, b"ab ab", 0, True),
     "TextStream.__new__": lambda of: of.core.TextStream(of.engine, None, b"\n", ["<s>"]),
     "TextStream.feed": lambda of: of.stream.feed(b"ab", False),

@@ -99,6 +99,30 @@ class TextCalls:
 def encode_with_offsets(
     engine: Engine, text: str | bytes, special: str | Collection[str], errors: str, characters: bool
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]: ...
+
+@final
+class Marks:
+    def __new__(cls, contents: list[str], ids: list[int]) -> Self: ...
+
+def encode_runs(
+    engine: Engine, marks: Marks, text: str | bytes, runs: tuple[tuple[int, tuple[Any, ...]], ...], assistants: bytes
+) -> tuple[
+    tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]],
+    tuple[NDArray[np.int32], NDArray[np.uint8]],
+    bool,
+]: ...
+def encode_ragged_runs(
+    engine: Engine,
+    marks: Marks,
+    chats: Sequence[tuple[str, tuple[tuple[int, tuple[Any, ...]], ...], bytes]],
+    threads: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8], list[int]]: ...
+def label_ids(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    runs: tuple[tuple[int, tuple[Any, ...]], ...],
+    assistants: bytes,
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...
 def encode_ragged_with_offsets(
     engine: Engine,
     batch: Sequence[str | bytes],
@@ -110,6 +134,9 @@ def encode_ragged_with_offsets(
 def encode_in_pieces(
     engine: Engine, text: str, special: str | Collection[str]
 ) -> tuple[list[int], list[int], list[bool], list[tuple[int, int]], list[tuple[int, int]], bytes]: ...
+def find_origins(
+    engine: Engine, text: str, special: str | Collection[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def find_cut(engine: Engine, text: bytes, start: int, last: bool) -> int | None: ...
 def around(
     ids: NDArray[np.uint32],

@@ -12,7 +12,10 @@ from ._model.patterns import Pattern
 from ._playground import Playground, Snapshot
 from ._render.progress import Progress
 from ._sources.convert import ConversionReport
+from ._tokenizer.chat.grammars import ToolCall
 from ._tokenizer.chat.ids import ChatEncoding
+from ._tokenizer.chat.parse import MessageParser, ParsedMessage
+from ._tokenizer.chat.turns import Conversation, TurnEdit
 from ._tokenizer.fim import FimMarks
 from ._tokenizer.memory import MemoryUse
 from ._tokenizer.results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
@@ -28,6 +31,7 @@ __all__ = [
     "ChatEncoding",
     "Chunk",
     "Comparison",
+    "Conversation",
     "ConversionReport",
     "Diagnosis",
     "Encoding",
@@ -40,7 +44,9 @@ __all__ = [
     "IdEdit",
     "IdMap",
     "MemoryUse",
+    "MessageParser",
     "Padded",
+    "ParsedMessage",
     "Pattern",
     "Playground",
     "Progress",
@@ -54,6 +60,8 @@ __all__ = [
     "SweepRow",
     "TextSession",
     "TokenTable",
+    "ToolCall",
     "TrainingKind",
     "TrainingRecord",
+    "TurnEdit",
 ]

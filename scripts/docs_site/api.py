@@ -81,8 +81,9 @@ AREAS = (
     Area(
         "prompts",
         "Prompts",
-        "Conversations, and filling in the middle.",
-        "types.ChatEncoding fim fim_marks types.FimMarks",
+        "Conversations, messages from ids, and filling in the middle.",
+        "types.ChatEncoding types.Conversation types.TurnEdit types.ParsedMessage types.ToolCall types.MessageParser fim fim_marks "
+        "types.FimMarks",
     ),
     Area(
         "model",

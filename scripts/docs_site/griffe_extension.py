@@ -1,7 +1,7 @@
 """Completes the sources that griffe reads for mkdocstrings; it runs inside the site's generator.
 
 Every docstring becomes Markdown (`docstrings`). A method that a class takes from another module by assignment
-(`chat = _chat.chat`) becomes that function. The compiled methods of `Tokenizer` get the docstrings that `stage` wrote.
+(`chat = _chat.chat`) becomes that function. Methods without a docstring in the sources get those that `stage` wrote.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from .docstrings import as_markdown
 
 __all__ = ["Sources"]
 
+griffe.stdlib_decorators["toksmith._base.threads.cached_property"] = {"cached", "property"}
+
 
 class Sources(griffe.Extension):
     """The extension.
 
     Args:
-        compiled: The file of the docstrings of compiled methods, by their names.
+        compiled: The file of docstrings that are not in the sources, by the names of their methods.
     """
 
     def __init__(self, compiled: str) -> None:

@@ -1,8 +1,8 @@
 """Usage: python -m docs_site.stage FOLDER [--version VERSION]: writes the input of the site's generator into FOLDER.
 
-FOLDER gets `zensical.toml`, the Markdown of all pages in `pages/`, and the docstrings of compiled methods. An existing
-folder is replaced. With a version, pages have the list of versions that `publish` maintains. Building and the search
-for dead links are the generator's (`make docs`).
+FOLDER gets `zensical.toml`, the Markdown of all pages in `pages/`, and the docstrings of methods that are not in the
+sources. An existing folder is replaced. With a version, pages have the list of versions that `publish` maintains.
+Building and the search for dead links are the generator's (`make docs`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ __all__ = ["link_document", "stage"]
 WRITERS = {API: api_pages, COMMAND_LINE: command_pages}
 # A source that the API pages include.
 REFERENCE = Page("", "The reference", "python/toksmith/reference/__init__.py", "api/reference.md")
-COMPILED = ("encode", "encode_array")
+# The methods of `Tokenizer` whose docstrings are not in the sources, by the class that defines them.
+MADE = {
+    "_core.TextCalls": ("encode", "encode_array"),
+    "_tokenizer.tokenizer.Tokenizer": ("acount", "acount_batch", "aencode", "aencode_batch", "achat"),
+}
 TARGET = re.compile(r"\]\((?![a-z][a-z0-9+.-]*:|//|#)(?P<path>[^()\s#]+)")
 
 
@@ -57,8 +61,12 @@ def stage(folder: Path, version: str | None = None) -> None:
     shutil.copytree(ROOT / "docs" / "site" / "assets", folder / "pages" / "assets")
     shutil.copytree(ROOT / "docs" / "site" / "overrides", folder / "overrides")
     write_file(folder / "zensical.toml", settings(navigation, version))
-    methods = {f"toksmith._core.TextCalls.{name}": getattr(toksmith.Tokenizer, name) for name in COMPILED}
-    write_file(folder / "compiled.json", json.dumps({name: inspect.getdoc(method) for name, method in methods.items()}))
+    docs = {
+        f"toksmith.{owner}.{name}": inspect.getdoc(getattr(toksmith.Tokenizer, name))
+        for owner, names in MADE.items()
+        for name in names
+    }
+    write_file(folder / "compiled.json", json.dumps(docs))
 
 
 def link_document(text: str, source: str, known: Mapping[str, Page], folder: Path) -> Iterator[str]:

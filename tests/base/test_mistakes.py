@@ -19,6 +19,7 @@ SHELL = [
     ("count -t", 2, "requires an argument"),
     ("count missing.txt -t tok.toksmith", 1, "missing.txt: No such file or directory"),
     ("count txt.txt -t tok.toksmith", 1, "did you mean 'text.txt'?"),
+    ("count text.txt -t gpt-4oo", 2, "did you mean 'gpt-4o'"),
     ("count text.txt -t tok.toksmit", 1, "did you mean tok.toksmith?"),
     ("count - - -t tok.toksmith", 2, "FILE: '-' is given twice"),
     ("count '' -t tok.toksmith", 2, "FILE: the name of a file is empty"),

@@ -52,7 +52,6 @@ def test_views_are_saved_as_pages_and_pictures(tok: toksmith.Tokenizer, saved: s
     copy = tmp_path / "copy.toksmith"
     copy.write_bytes(Path(saved).read_bytes())
     for arguments in (
-        ["explain", "overview", "-t", saved, "--text", "slow <b>"],
         ["explain", "text", "-t", saved, "--text", "slow <b>"],
         ["explain", "differences", "-t", saved, "-t", str(copy), "--text", "slow <b>"],
     ):

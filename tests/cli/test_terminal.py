@@ -156,7 +156,6 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
         [f"explain chat @.txt {TOK} --template chatml", f"explain chat @.json {TOK} --variable @"],
     ),
     "explain folder": ([f"explain folder . {TOK}"], [f"explain folder @.txt {TOK}"]),
-    "explain overview": ([f"explain overview @.txt {TOK} -t @.2.toksmith"], [f"explain overview @.txt {TOK} --html @.@"]),
     "explain snapshot": ([f"explain snapshot @.txt {TOK} -o @.html --title @"], [f"explain snapshot @.txt {TOK} -o @.@"]),
     "compare": (
         [f"compare @.txt {TOK}", f"compare @.txt {TOK} -t @.2.toksmith", f"compare @=@.txt b=@.txt {TOK}", f"compare @=@.txt b=@.txt {TOK} -t @.2.toksmith"],

@@ -1,4 +1,4 @@
-"""transformers' own test mixin, on `ToksmithTokenizer` with four kinds of models that are trained here.
+"""transformers' own test mixin with `toksmith.accelerate()`, on four kinds of models that are trained here.
 
 `TOKSMITH_SUITE` is the folder of transformers' source distribution. Run by `make test-clients`; nothing is downloaded.
 """
@@ -22,7 +22,6 @@ from transformers import TokenizersBackend
 
 import toksmith
 from toksmith.compat import tokenizers
-from toksmith.compat.transformers import ToksmithTokenizer
 
 TEXT = Path(__file__).read_text(encoding="utf-8")
 SENTENCES = [
@@ -75,8 +74,7 @@ def sentencepiece_bpe() -> Any:
 class Models(common.TokenizerTesterMixin, TokenizersBackendTesterMixin):  # type: ignore[misc]
     """Both mixins, with a folder of one of the models."""
 
-    # With TOKSMITH_PEER=1 the library's own class runs on the same files, to see whether a failure is ours.
-    tokenizer_class = rust_tokenizer_class = TokenizersBackend if os.environ.get("TOKSMITH_PEER") else ToksmithTokenizer
+    tokenizer_class = rust_tokenizer_class = TokenizersBackend
     from_pretrained_id: ClassVar[Any] = []
     test_tokenizer_from_extractor = False
     make: ClassVar[Any] = None
@@ -86,12 +84,17 @@ class Models(common.TokenizerTesterMixin, TokenizersBackendTesterMixin):  # type
     def setUpClass(cls) -> None:
         cls.tmpdirname = tempfile.mkdtemp()
         cls._data = "\n".join(SENTENCES)
-        ToksmithTokenizer(tokenizer_object=cls.__dict__["make"](), **cls.named).save_pretrained(cls.tmpdirname)
+        TokenizersBackend(tokenizer_object=cls.__dict__["make"](), **cls.named).save_pretrained(cls.tmpdirname)
+        if not os.environ.get(
+            "TOKSMITH_PEER"
+        ):  # else the library runs the same files, to see whether a failure is ours
+            toksmith.accelerate(check_every=None)
         cls.from_pretrained_id = [cls.tmpdirname]
         cls.tokenizers_list = [(cls.tokenizer_class, cls.tmpdirname, {})]
 
     @classmethod
     def tearDownClass(cls) -> None:
+        toksmith.restore()
         shutil.rmtree(cls.tmpdirname)
 
 

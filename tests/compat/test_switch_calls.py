@@ -22,7 +22,6 @@ from processors import until
 from systems import needs
 
 import toksmith
-from toksmith.compat.transformers import export
 
 transformers = imported_transformers()
 import tokenizers
@@ -77,7 +76,7 @@ PUBLISHED = {
 @pytest.mark.parametrize("file", PUBLISHED)
 def test_published_vocabularies_are_equal(file: str, vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
     given = {"pattern": PUBLISHED[file]} if file.endswith(".tiktoken") else {}
-    export(toksmith.load(vocab_dir / file, **given), tmp_path / "f")
+    toksmith.load(vocab_dir / file, **given).save(f"{tmp_path}/f/")
     real = [next(documents(path))[:5_000] for path in sorted(corpora_dir.glob("*.jsonl.gz"))]
     rng = random.Random(file)
     lines = [f"f({[*real]!r})", f"f({real[0]!r}, return_offsets_mapping=True)"]
@@ -156,6 +155,12 @@ def test_pickles_hold_nothing_of_the_switch() -> None:
             assert {**other(TEXTS)} == {**made}
         assert pickle.loads(pickle.dumps(made)).word_ids(1) == made.word_ids(1)
     assert {**made} == {**tok(TEXTS)} and made.char_to_token(1, 1) is not None
+
+
+def test_a_subclass_with_a_property_for_its_tokenizer_stays_on_the_library() -> None:
+    code = f"class Kind(Fast):\n {switch_cases.KINDS['_tokenizer']}\n{switch_cases.STRUCTURES['Bert'][0]}"
+    words = "kept = f([['low', 'er'], ['new']], is_split_into_words=True)"
+    check_sessions(iter([Session("property", code, (words, "pickle.loads(pickle.dumps(kept))"))]))
 
 
 def test_threads_encode_while_the_switch_turns() -> None:

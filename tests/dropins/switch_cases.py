@@ -466,7 +466,8 @@ def run(played: Session, names: Values) -> list[Values]:
                 log.lines.clear()
                 warned.clear()
             if "made" not in space:
-                found.append({"content": space["f"]._tokenizer.to_str()})
+                content, error = outcome(space["f"]._tokenizer.to_str, shown)
+                found.append({**content, "error": str(error)})
     finally:
         logger.removeHandler(log)
     return found
@@ -483,12 +484,12 @@ def play(line: str, names: Values) -> Any:
 
 
 def state(tok: Any) -> Values:
-    """What a call leaves on the tokenizer."""
+    """What a call leaves on the tokenizer; after a panic, the library's own tokenizer can refuse to tell."""
     backend = tok._tokenizer
+    lengths, error = outcome(lambda: (backend.truncation, backend.padding, backend.encode_special_tokens), shown)
     return {
-        "truncation": backend.truncation,
-        "padding": backend.padding,
-        "encode_special_tokens": backend.encode_special_tokens,
+        **lengths,
+        "error": str(error),
         "deprecation_warnings": {**tok.deprecation_warnings},
         "attributes": sorted(vars(tok)),
     }

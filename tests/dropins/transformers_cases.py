@@ -1,6 +1,6 @@
-"""Cases of `toksmith.compat.transformers`: `PreTrainedTokenizerFast` and `ToksmithTokenizer`, built alike.
+"""Cases of `PreTrainedTokenizerFast` of transformers, with the library `tokenizers` or the drop-in as its backend.
 
-The code of a case is run with `lib`, the library `tokenizers` or the drop-in, and with `Fast`, the class.
+The code of a case is run with `lib`, the library or the drop-in, and with `Fast`, the class.
 """
 
 import random

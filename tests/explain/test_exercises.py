@@ -110,11 +110,16 @@ def ways(text: bytes, tokens: set[bytes]) -> int:
     return found[-1]
 
 
+def kept_blocks(before: list[int], after: list[int], size: int) -> int:
+    same = first_difference(before, after)
+    return (len(before) if same is None else same) // size
+
+
 RIGHT = {
     function.__name__: function
     for function in (
         *(code_points, utf8_of, pair_counts, replace_pair, train, encode, decode, first_difference),
-        *(fill_in_the_middle, fits, ways),
+        *(fill_in_the_middle, fits, ways, kept_blocks),
     )
 }
 WRONG: dict[str, Callable[..., Any]] = {
@@ -131,6 +136,7 @@ WRONG: dict[str, Callable[..., Any]] = {
     "fill_in_the_middle": lambda before, after, marks: [*before, *after],
     "fits": lambda ids, context, answer: ids[-(context - answer) :],
     "ways": lambda text, tokens: int(text in tokens),
+    "kept_blocks": lambda before, after, size: sum(a == b for a, b in zip(before, after, strict=False)) // size,
 }
 
 
@@ -162,5 +168,5 @@ def test_the_program_reports_right_and_wrong_exercises(tmp_path: Path) -> None:
     )
     lines = ran.stdout.splitlines()
     assert ran.returncode == 1 and lines[0].split() == ["right", "code_points"]
-    assert lines[-2].startswith("wrong    ways: ways(b'aaa', ") and lines[-2].endswith(" is 1, and should be 3")
-    assert lines[-1] == "1 of 11 exercises are right"
+    assert lines[-3].startswith("wrong    ways: ways(b'aaa', ") and lines[-3].endswith(" is 1, and should be 3")
+    assert lines[-1] == "1 of 12 exercises are right"

@@ -1,14 +1,12 @@
-"""explain.prompt, explain.specials, explain.search and explain.overview: what they say is what the tokenizer does."""
+"""explain.prompt, explain.specials and explain.search: what they say is what the tokenizer does."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-from command_line import refused, run
 from hard_texts import HARD_TEXTS
-from shown_results import check_page, check_shown
+from shown_results import check_shown
 
 import toksmith
 from toksmith import explain
@@ -95,26 +93,3 @@ def test_each_view_is_shown_in_every_medium(tok: toksmith.Tokenizer, name: str) 
     check_shown(explain.prompt(tok, text, len(text) - 2))
     check_shown(explain.specials(tok, text))
     check_shown(explain.search(tok, "l"))
-    check_shown(explain.overview({"a": tok, "<b>": tok}, text))
-
-
-@pytest.mark.slow
-def test_the_page_of_all_views_describes_every_token(tok: toksmith.Tokenizer, tmp_path: Path) -> None:
-    path = tmp_path / "own.toksmith"
-    tok.save(path)
-    small = tmp_path / "small.toksmith"
-    toksmith.train("low", merges=1, pattern=None, progress=False).save(small)
-    page = tmp_path / "out.html"
-    text = tmp_path / "text.txt"
-    text.write_text("the goose lays 낮은 <|end|> ", encoding="utf-8")
-    shown = run("explain", "overview", "-t", path, "-t", small, "--html", page, text)
-    assert (shown.exit_code, shown.stdout.strip()) == (0, str(page)), shown.stderr
-    html = page.read_text(encoding="utf-8")
-    check_page(html)
-    views = ("Comparison", "Tokens by", "Merges of", "Forest of", "Budget", "Prompt end by", "Lint by")
-    assert all(f"<summary>{heading}" in html for heading in (*views, "Special tokens by"))
-    tokens = re.findall(r'<bdi class="t [^"]*" tabindex="0">.*?<span class="said">(.*?)</span></bdi>', html)
-    assert len(tokens) == html.count("<bdi") > 20
-    assert all(said.startswith("id ") for said in tokens)
-    assert run("explain", "text", "-t", path, "-t", small, text).exit_code == 2
-    refused(run("explain", "overview", "-t", path, "--html", page, "--special", "raise", text), "special token")

@@ -48,9 +48,7 @@ def by_tiktoken(tok: Tokenizer, folder: Path) -> Encode:
 
 def by_transformers(tok: Tokenizer, folder: Path) -> Encode:
     transformers = imported_transformers()
-    from toksmith.compat.transformers import export
-
-    export(tok, folder / "exported", eos_token=SPECIAL)
+    tok.save(f"{folder}/exported/")
     peer = transformers.AutoTokenizer.from_pretrained(str(folder / "exported"))
     return lambda texts: peer(texts, add_special_tokens=False)["input_ids"]
 

@@ -93,10 +93,8 @@ def test_convert_proves_equal_ids(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_auto_tokenizer_reads_the_export(tmp_path: Path) -> None:
     transformers = imported_transformers()
-    from toksmith.compat.transformers import export
-
     tok = loaded(trained(byte_fallback=True))
-    export(tok, tmp_path, unk_token="<unk>", bos_token="<s>")
+    tok.save(tmp_path)
     peer = transformers.AutoTokenizer.from_pretrained(str(tmp_path))
     sentencepiece: Any = pytest.importorskip("sentencepiece", "0.2.3", reason="lacks sentencepiece==0.2.3")
     own = sentencepiece.SentencePieceProcessor()

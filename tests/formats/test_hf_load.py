@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from peers import CORPORA, scalar
 
 import toksmith
 from toksmith import Tokenizer, _formats
+from toksmith._tokenizer.results import DecodeFromStart, StreamDecoder
 from toksmith.errors import FormatError, InvalidOption, ModelError, SpecialTokenInText
 
 tokenizers: Any = pytest.importorskip(
@@ -508,8 +510,8 @@ def test_a_stream_of_ids_is_the_text(drawn: list[str], data: st.DataObject) -> N
     assert "".join(decoder.feed(id) for id in ids) + decoder.finish() == tok.decode(ids)
 
 
-def llama() -> Tokenizer:
-    """Characters with a fallback to bytes, as Llama 2 has them."""
+def llama(decoders: list[dict[str, Any]] | None = None) -> Tokenizer:
+    """Characters with a fallback to bytes, as Llama 2 has them; with its decoders, or with others."""
     vocab = {token: id for id, token in enumerate(["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), *"▁abc"])}
     decoder = [
         {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
@@ -518,7 +520,7 @@ def llama() -> Tokenizer:
     ]
     decoder.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     content = with_model(vocab=vocab, merges=[], byte_fallback=True)
-    return load(content | {"decoder": {"type": "Sequence", "decoders": decoder}})
+    return load(content | {"decoder": {"type": "Sequence", "decoders": decoders or decoder}})
 
 
 def test_a_stream_returns_only_final_text() -> None:
@@ -526,6 +528,37 @@ def test_a_stream_returns_only_final_text() -> None:
     decoder = tok.decoder()
     assert [decoder.feed(id) for id in tok.encode("▁aéb")] == ["", "a", "", "", "éb"]
     assert decoder.finish() == ""
+
+
+LOCAL_DECODERS: dict[str, list[dict[str, Any]]] = {
+    "word pieces": [{"type": "WordPiece", "prefix": "▁", "cleanup": True}],
+    "word ends": [{"type": "BPEDecoder", "suffix": "a"}],
+    "metaspace": [{"type": "ByteFallback"}, {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}],
+    "strip": [{"type": "Fuse"}, {"type": "Strip", "content": "▁", "start": 3, "stop": 2}],
+}
+
+
+@pytest.mark.parametrize("name", ["llama", *LOCAL_DECODERS])
+def test_a_stream_that_drops_tokens_equals_one_that_keeps_them(name: str) -> None:
+    rng, tok = random.Random(name), llama() if name == "llama" else llama(LOCAL_DECODERS[name])
+    dropped = False
+    for _ in range(60):
+        short = tok.decoder()
+        stream = short._decode_more.__self__  # type: ignore[attr-defined]
+        assert stream._local
+        twin = DecodeFromStart(stream._decode, next(iter(stream._breaker), None), local=False)
+        whole = StreamDecoder(twin.more, "replace", twin.rest)
+        place = 0
+        ids = rng.choices(
+            [*range(200, 240), *range(257, tok.vocab_size)] * 9 + [258, 198, 172] * rng.randrange(99), k=300
+        )
+        while place < len(ids):
+            size = rng.choice([1, 1, 1, 40])
+            assert short.feed(ids[place : place + size]) == whole.feed(ids[place : place + size])
+            place += size
+            dropped |= len(stream._ids) < place
+        assert short.finish() == whole.finish()
+    assert dropped
 
 
 def test_invalid_utf8_bypasses_the_steps() -> None:

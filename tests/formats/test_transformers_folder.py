@@ -15,7 +15,6 @@ from trainings import trained, with_fields
 
 import toksmith
 from toksmith import Tokenizer, _formats
-from toksmith.compat.transformers import export
 from toksmith.errors import CannotRepresent, FormatError, InvalidOption
 from toksmith.types import AddedToken
 
@@ -134,18 +133,17 @@ def test_a_gguf_file_gives_its_roles_and_its_template(tmp_path: Path) -> None:
     assert toksmith.load(tmp_path / "out", format="transformers") == CHAT
 
 
-def test_save_convert_and_export_write_the_same_and_leave_other_files(tmp_path: Path) -> None:
+def test_save_and_convert_write_the_same_and_leave_other_files(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "config.json").write_bytes(b"{}")
     contents = []
     for write in (
         lambda: CHAT.save(tmp_path / "out"),
         lambda: toksmith.convert(CHAT, f"{tmp_path}/out/"),
-        lambda: export(CHAT, tmp_path / "out"),
     ):
         write()
         contents.append([(tmp_path / "out" / name).read_bytes() for name in FILES])
-    assert contents[0] == contents[1] == contents[2]
+    assert contents[0] == contents[1]
     assert sorted(os.listdir(tmp_path / "out")) == ["config.json", *FILES]
     assert toksmith.convert(CHAT, tmp_path / "out").notes[-1] == "replaced tokenizer.json and tokenizer_config.json"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,9 @@ def test_rows_become_a_frame() -> None:
     frame = toksmith.compare(TOKS, CORPUS).to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert [*frame["tokenizer"]] == ["small", "large"]
+
+
+def test_a_frame_without_pandas_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        toksmith.compare(TOKS, CORPUS).to_pandas()

@@ -556,34 +556,6 @@ def test_keystrokes_are_painted_at_once(
         context.close()
 
 
-def test_the_page_of_all_views_stands_alone(browser: Any, toks: dict[str, toksmith.Tokenizer], tmp_path: Path) -> None:
-    path = tmp_path / "out.html"
-    found = toksmith.explain.overview({"small": toks["small"], "large": toks["large"]}, TEXT)
-    path.write_text(found.to_html(), encoding="utf-8")
-    for scheme in ("light", "dark"):
-        context = browser.new_context(
-            viewport={"width": 1000, "height": 800}, color_scheme=scheme, java_script_enabled=True
-        )
-        page = context.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request, asked=asked: asked.append(request.url))
-        page.goto(path.as_uri())
-        tokens = page.locator("details", has=page.locator("summary", has_text=re.compile("^Tokens by large"))).locator(
-            ".t"
-        )
-        assert tokens.count() == toks["large"].count(TEXT)
-        said = tokens.nth(1).locator(".said")
-        assert not said.is_visible()
-        tokens.nth(1).focus()
-        assert said.is_visible() and said.inner_text().startswith(f"id {toks['large'].encode(TEXT, special='text')[1]}")
-        tokens.nth(2).hover()
-        assert tokens.nth(2).locator(".said").is_visible()
-        assert page.evaluate(CONTRAST) == []
-        assert asked == [path.as_uri()]
-        assert page.locator("script").count() == 0
-        context.close()
-
-
 # Accessibility
 
 

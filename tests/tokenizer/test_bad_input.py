@@ -535,6 +535,7 @@ def test_odd_arguments_never_panic(odd: st.DataObject, tok: Tokenizer) -> None:
         (tok.decode_bytes, []),
         (tok.decode_batch, ["threads", "errors"]),
         (tok.decoder().feed, []),
+        (tok.parse, ["family", "thinking"]),
         (tok.token_bytes, []),
         (tok.token_id, []),
     ]

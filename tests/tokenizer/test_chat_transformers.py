@@ -2,10 +2,11 @@
 
 import tempfile
 from functools import cache
+from random import Random
 from typing import Any
 
 import pytest
-from chat_templates import FAMILIES, NAMES
+from chat_templates import FAMILIES, MASKED, NAMES
 from peers import imported_transformers
 from test_chat import CONVERSATIONS, TALK, chat, marks_of, tok
 
@@ -43,3 +44,21 @@ def test_in_transformers_a_message_can_make_special_tokens(family: str) -> None:
     evil = [{"role": "user", "content": FAMILIES[family][1][0]}]
     made = peer_of(family).apply_chat_template(evil, return_dict=True)["input_ids"]
     assert len(marks_of(family, made)) == 1 + len(marks_of(family, chat(family, evil)["input_ids"]))
+
+
+@pytest.mark.parametrize("family", MASKED)
+def test_many_conversations_are_equal(family: str) -> None:
+    words = ["low", " lower", "é日本", "\n\n", " ", "[1]", " 👍", "the user said", "  "]
+    chance = Random(family)
+    roles = ("user", "assistant") * 3
+    talks = [
+        [{"role": role, "content": "".join(chance.choices(words, k=chance.randrange(9)))} for role in roles[:turns]]
+        for turns in (1, 2, 3, 6, 4, 2) * 5
+    ]
+    peer = peer_of(family)
+    options = {"chat_template": MASKED[family], "return_dict": True, "return_assistant_tokens_mask": True}
+    made = [peer.apply_chat_template(talk, **options) for talk in talks]
+    found = tok(family).encode_chats(talks, template=MASKED[family], variables=NAMES.get(family))
+    assert found.ids.tolist() == [id for one in made for id in one["input_ids"]]
+    assert found.mask is not None and found.mask.tolist() == [bit for one in made for bit in one["assistant_masks"]]
+    assert [len(row) for row in found] == [len(one["input_ids"]) for one in made] and found.mask.any()

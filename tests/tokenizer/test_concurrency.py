@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 from hard_texts import HARD_TEXTS
-from processors import LIMIT_S, interrupt, run_script
+from processors import LIMIT_S, interrupt, run_script, until
 from systems import needs
 
 import toksmith
 from toksmith import Tokenizer, reference
+from toksmith._base.threads import cached_property
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 BATCH = [*REAL_TEXT.splitlines(), *HARD_TEXTS.values()] * 3
@@ -200,3 +201,27 @@ def test_ctrl_c_ends_every_call() -> None:
         finally:
             child.kill()
     assert len(names) > 10
+
+
+def test_a_cached_property_of_one_object_does_not_hold_up_another() -> None:
+    entered, free = threading.Event(), threading.Event()
+
+    class Slow:
+        def __init__(self, waits: bool) -> None:
+            self.waits = waits
+
+        @cached_property
+        def value(self) -> bool:
+            entered.set()
+            return free.wait() if self.waits else True
+
+    first, second = (threading.Thread(target=getattr, args=(Slow(waits), "value")) for waits in (True, False))
+    first.start()
+    try:
+        entered.wait()
+        second.start()
+        until(lambda: not second.is_alive(), "the second object has its value")
+    finally:
+        free.set()
+        first.join()
+        second.join()

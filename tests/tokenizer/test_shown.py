@@ -122,9 +122,6 @@ def test_no_line_breaks_inside_a_token() -> None:
     clusters = html.partition('2.3">')[2].removesuffix("</p></div>").split("<wbr>")
     assert [words(cluster) for cluster in clusters] == ["▏漢字-kana/x·y", "▏aé1▏2", "▏b"]
     assert all("white-space:nowrap" in cluster.partition(">")[0] for cluster in clusters)
-    page = _render.page("pages", [("one", Sample((TokenText(tokens(*content)),)).view())])
-    assert re.search(r"\.t \{[^}]*white-space: nowrap", page)
-    assert '<span style="white-space:nowrap"><bdi class="t c1 first"' in page
 
 
 def test_cells_break_between_tokens_and_short_captions_nowhere() -> None:

@@ -16,6 +16,7 @@ mod memory;
 mod objects;
 mod offsets;
 mod packed;
+mod runs;
 mod sampling;
 mod stages;
 mod stream;
@@ -36,7 +37,7 @@ const _: () = assert!(align_of::<stream::TextStream>() <= ALIGNED && align_of::<
 const _: () = assert!(align_of::<counting::Counter>() <= ALIGNED && align_of::<counting::CountedPieces>() <= ALIGNED);
 const _: () = assert!(align_of::<column::TextBlock>() <= ALIGNED && align_of::<packed::PackedFile>() <= ALIGNED);
 const _: () = assert!(align_of::<training::LearnedMerges>() <= ALIGNED && align_of::<stream::TextParts>() <= ALIGNED);
-const _: () = assert!(align_of::<memory::Memory>() <= ALIGNED);
+const _: () = assert!(align_of::<memory::Memory>() <= ALIGNED && align_of::<runs::Marks>() <= ALIGNED);
 
 /// The compiled core of toksmith.
 ///
@@ -63,6 +64,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(offsets::encode_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(offsets::encode_ragged_with_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(offsets::encode_in_pieces, module)?)?;
+    module.add_function(wrap_pyfunction!(offsets::find_origins, module)?)?;
+    module.add_class::<runs::Marks>()?;
+    module.add_function(wrap_pyfunction!(runs::encode_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(runs::encode_ragged_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(runs::label_ids, module)?)?;
     module.add_function(wrap_pyfunction!(stream::find_cut, module)?)?;
     module.add_class::<tally::Tally>()?;
     module.add_function(wrap_pyfunction!(training::train, module)?)?;

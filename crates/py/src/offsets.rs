@@ -15,27 +15,41 @@ use crate::errors;
 use crate::text::{Errors, Text, as_texts, texts};
 
 /// Ids, starts and ends.
-type Ranges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+pub type Ranges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
 /// The ids and ranges of a job's texts, and the number of ids of each.
-struct PlacedPart {
-    ids: Vec<u32>,
-    spans: Spans,
+pub struct PlacedPart {
+    pub ids: Vec<u32>,
+    pub spans: Spans,
     counts: Vec<usize>,
 }
 
 impl PlacedPart {
-    fn new(characters: bool) -> Self {
+    pub fn new(characters: bool) -> Self {
         let count = if characters { Count::Characters } else { Count::Bytes };
         Self { ids: Vec::new(), spans: Spans::new(count), counts: Vec::new() }
     }
 
+    /// Makes room for the ids of a text of `size` bytes; most need less.
+    pub fn reserve(&mut self, size: usize) {
+        self.ids.reserve(size / 3);
+        self.spans.starts.reserve(size / 3);
+        self.spans.ends.reserve(size / 3);
+    }
+
+    /// Drops all results and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ids.clear();
+        self.spans.starts.clear();
+        self.spans.ends.clear();
+    }
+
     /// The ends of the lists, to append the next ids and ranges.
-    fn end(&mut self) -> PlacedIds<'_> {
+    pub fn end(&mut self) -> PlacedIds<'_> {
         PlacedIds { ids: &mut self.ids, spans: &mut self.spans }
     }
 
-    fn into_arrays(self, py: Python<'_>) -> Ranges<'_> {
+    pub fn into_arrays(self, py: Python<'_>) -> Ranges<'_> {
         let numbers =
             |places: Vec<usize>| places.into_iter().map(|place| place.cast_signed() as i64).collect::<Vec<_>>();
         (
@@ -60,6 +74,7 @@ pub fn encode_with_offsets<'py>(
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
     let mut part = engine.call_on(py, &text, |encoder, text, stop| {
         let mut part = PlacedPart::new(characters);
+        part.reserve(text.as_bytes().len());
         encoder.with_session(|session| encoder.encode_with_offsets(text, &allow, stop, session, part.end()))?;
         Ok(part)
     })?;
@@ -151,6 +166,40 @@ pub fn encode_in_pieces<'py>(
     let places = |starts: Vec<usize>, ends: Vec<usize>| starts.into_iter().zip(ends).collect();
     let (places, text_places) = (places(starts, ends), places(text_starts, text_ends));
     Ok((ids, pieces, added, places, text_places, PyBytes::new(py, &written)))
+}
+
+/// Starts and ends.
+type Origins<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+
+/// The starts and ends of the origins of a text's ids, as [`encode_in_pieces`] finds them.
+#[guarded]
+#[pyfunction]
+pub fn find_origins<'py>(
+    engine: &Bound<'py, Engine>,
+    text: &Bound<'py, PyAny>,
+    special: &Bound<'py, PyAny>,
+) -> PyResult<Origins<'py>> {
+    let (py, engine) = (text.py(), engine.get());
+    let allow = engine.allow(special)?;
+    let text = Text::new(text, Errors::Replace, None)?;
+    let mut part = engine.call_on(py, &text, |encoder, text, stop| {
+        let mut part = PlacedPart::new(true);
+        encoder.with_session(|session| {
+            if encoder.has_ranges_as_origins() {
+                return encoder.encode_with_offsets(text, &allow, stop, session, part.end());
+            }
+            let IdsInPieces { starts, ends, .. } = encoder.encode_in_pieces(text, &allow, stop, session)?;
+            (part.spans.starts, part.spans.ends) = (starts, ends);
+            if let CoreText::Str(text) = text {
+                count_characters(text, &mut [&mut part.spans.starts, &mut part.spans.ends]);
+            }
+            Ok(())
+        })?;
+        Ok(part)
+    })?;
+    text.number(&mut [&mut part.spans.starts, &mut part.spans.ends])?;
+    let (_, starts, ends) = part.into_arrays(py);
+    Ok((starts, ends))
 }
 
 /// Converts byte places in a text to numbers of characters.

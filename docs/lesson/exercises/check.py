@@ -101,6 +101,14 @@ def of_ways(rng: random.Random) -> Iterator[Case]:
     yield (b"ax", {b"a"}), 0
 
 
+def of_kept_blocks(rng: random.Random) -> Iterator[Case]:
+    """Prompts with a common beginning, which ends anywhere in a block."""
+    for each in (ids(rng) for _ in range(30)):
+        same, size = rng.randrange(len(each) + 1), rng.randrange(1, 4)
+        yield (each, [*each[:same], 9, *each[same:]], size), same // size
+        yield (each, each[:same], size), same // size
+
+
 CHECKS: dict[str, Callable[[random.Random], Iterator[Case]]] = {
     "code_points": of_code_points,
     "utf8_of": of_utf8,
@@ -113,6 +121,7 @@ CHECKS: dict[str, Callable[[random.Random], Iterator[Case]]] = {
     "fill_in_the_middle": of_fill_in_the_middle,
     "fits": of_fits,
     "ways": of_ways,
+    "kept_blocks": of_kept_blocks,
 }
 
 

@@ -65,3 +65,8 @@ def fits(ids: list[int], context: int, answer: int) -> list[int]:
 def ways(text: bytes, tokens: set[bytes]) -> int:
     """Chapter 14. In how many ways a text can be written with these tokens: `ways(b"aa", {b"a", b"aa"})` is 2."""
     raise NotImplementedError
+
+
+def kept_blocks(before: list[int], after: list[int], size: int) -> int:
+    """Chapter 15. How many blocks of `size` ids a cache of the prompt `before` keeps for `after`: `([1, 2, 3], [1, 2, 4], 2)` gives 1."""
+    raise NotImplementedError

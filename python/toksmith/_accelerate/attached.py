@@ -51,7 +51,7 @@ def current_engine(backend: Any, owner: Any) -> Engine | None:
 def attach_engine(backend: Any, owner: Any) -> Attached | None:
     """Attach the engine of the present content; None if the content changed meanwhile."""
     if type(backend) is not tokenizers.Tokenizer:
-        return None  # such as the drop-in of `ToksmithTokenizer`
+        return None  # such as the drop-in, which has the engine
     before, seen = getattr(backend, changes.ENGINE, None), changes.part_changes
     if backend in changes.trained:
         engine = Engine.refused(

@@ -29,20 +29,28 @@ SIMPLE_TRUNCATION = (NO_TRUNCATION, TruncationStrategy.LONGEST_FIRST, Truncation
 own_encode_plus, own_decode = TokenizersBackend._encode_plus, TokenizersBackend._decode
 own_lengths, own_convert = TokenizersBackend.set_truncation_and_padding, TokenizersBackend._convert_encoding
 own_call, own_warning = TokenizersBackend.__call__, TokenizersBackend._eventual_warn_about_too_long_sequence
-# The options that `__call__` hands on as they are.
+own_strategies = TokenizersBackend._get_padding_truncation_strategies
+# The options that `__call__` hands on as they are, and those that it turns into strategies.
 HANDED_ON = frozenset(
     {
         "add_special_tokens",
+        "is_split_into_words",
+        "pad_to_multiple_of",
+        "padding_side",
         "return_attention_mask",
         "return_length",
         "return_offsets_mapping",
+        "return_overflowing_tokens",
         "return_special_tokens_mask",
         "return_tensors",
         "return_token_type_ids",
+        "sanitize_control_tokens",
         "split_special_tokens",
+        "stride",
         "verbose",
     }
 )
+LENGTHS = {"padding": False, "truncation": None, "max_length": None}
 SHORT = 4096  # characters of a call
 BARE = {as_text: TextOptions(None, None, as_text) for as_text in (False, True)}
 check_every: int | None = None  # one call of this many is compared with the library
@@ -97,8 +105,14 @@ def dump_encoding(encoding: Any) -> dict[str, Any]:
 
 def call(self: Any, text: Any = None, *more: Any, **options: Any) -> Any:
     """In place of `__call__`, which takes longer than encoding a short text."""
-    if more or text is None or not options.keys() <= HANDED_ON or not is_plain(self.__class__):
+    lengths = options.keys() & LENGTHS
+    if more or text is None or not options.keys() - lengths <= HANDED_ON or not is_plain(self.__class__):
         return own_call(self, text, *more, **options)
+    if lengths:
+        given = {name: options.pop(name, default) for name, default in LENGTHS.items()}
+        multiple, verbose = options.get("pad_to_multiple_of"), options.get("verbose", True)
+        found = self._get_padding_truncation_strategies(pad_to_multiple_of=multiple, verbose=verbose, **given)
+        options["padding_strategy"], options["truncation_strategy"], options["max_length"], _ = found
     return encode_plus(self, text, **options)
 
 
@@ -159,13 +173,15 @@ def encode_texts(tok: Any, engine: Engine, text: Any, text_pair: Any, options: d
         data["attention_mask"] = made.column([1] * len(before), 1, [1] * len(after), 0)
     if get("return_special_tokens_mask"):
         data["special_tokens_mask"] = made.column([1] * len(before), 0, [1] * len(after), 1)
+    late = LateEncodings(engine, text if is_one else [*text], put, done)
+    if get("return_offsets_mapping"):
+        data["offset_mapping"] = [encoding.offsets for encoding in late.make()]
     if get("return_length"):
         data["length"] = made.lengths()
     if get("max_length") is None:
         for ids in data["input_ids"]:
             if len(ids) > tok.model_max_length:
                 tok._eventual_warn_about_too_long_sequence(ids, None, get("verbose", True))
-    late = LateEncodings(engine, text if is_one else [*text], put, done)
     if tensors is not None:
         data = {name: make_tensor(values, tensors) for name, values in data.items()}
     elif is_one:
@@ -181,7 +197,6 @@ def has_usual_options(options: dict[str, Any]) -> bool:
         and get("truncation_strategy", NO_TRUNCATION) in SIMPLE_TRUNCATION
         and not get("is_split_into_words")
         and not get("return_overflowing_tokens")
-        and not get("return_offsets_mapping")
     )
 
 
@@ -220,7 +235,10 @@ def encode_on_copy(tok: Any, engine: Engine, text: Any, text_pair: Any, options:
     backend = tok._tokenizer
     copied = object.__new__(type(tok))
     present = TextOptions(backend.truncation, backend.padding, backend.encode_special_tokens)
-    copied.__dict__.update(tok.__dict__, _tokenizer=engine.with_options(present))
+    dropin = engine.with_options(present)
+    copied.__dict__.update(tok.__dict__, _tokenizer=dropin)
+    if copied._tokenizer is not dropin:
+        raise TypeError("a subclass has a _tokenizer of another kind, so the library runs this call")
     result = own_encode_plus(copied, text, text_pair, **options)
     put_options(tok, options)
     result._encodings = MadeEncodings(result._encodings)
@@ -256,6 +274,7 @@ def is_plain(kind: Any) -> bool:
     """Whether a class has transformers' own methods between a call and the library."""
     return (
         kind.set_truncation_and_padding is own_lengths
+        and kind._get_padding_truncation_strategies is own_strategies
         and kind._convert_encoding is own_convert
         and kind._encode_plus is encode_plus
         and kind._eventual_warn_about_too_long_sequence is own_warning

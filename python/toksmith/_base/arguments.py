@@ -16,20 +16,6 @@ from typing import Any, NoReturn
 from ..errors import InvalidOption
 from .wording import quote_value
 
-__all__ = [
-    "WrongDocument",
-    "add_advice",
-    "as_sequence",
-    "check_flag",
-    "check_int",
-    "check_items",
-    "check_path",
-    "check_special",
-    "check_text",
-    "check_text_or_bytes",
-    "check_texts",
-]
-
 LONGEST_NUMBER = 20  # characters of a numeric text that a message repeats as a number
 
 

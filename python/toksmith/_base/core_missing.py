@@ -12,8 +12,6 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import EXTENSION_SUFFIXES
 
-__all__ = ["explain_import_error", "refuse_other_version"]
-
 SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 SUPPORTED = "toksmith runs on CPython 3.10 or newer of 64 bits, on Linux, macOS and Windows"
 CORE = re.compile(r"_core\.(.*\.)?(so|pyd)")

@@ -20,28 +20,6 @@ from typing import BinaryIO, NamedTuple
 from ..errors import FormatError
 from .system import SYSTEM
 
-__all__ = [
-    "FILE_LIMIT",
-    "SUFFIXES",
-    "WHOLE_LIMIT",
-    "Room",
-    "check_name",
-    "check_regular",
-    "describe_error",
-    "missing_file_message",
-    "nearest_name_hint",
-    "open_guarded",
-    "path_or_url",
-    "printable_path",
-    "read_file",
-    "read_guarded",
-    "refuse_large",
-    "similar_files",
-    "status_of",
-    "url_of",
-    "utf16_warning",
-]
-
 # A name with one of these suffixes is a file, not a model or a repository.
 SUFFIXES = (".json", ".model", ".tiktoken", ".toksmith", ".txt", ".gguf", ".bpe", ".vocab")
 MOST_NAMES = 1000  # names of a folder that are compared with a wrong name

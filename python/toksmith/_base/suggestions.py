@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-__all__ = ["MOST", "OF_A_TOKENIZER", "OF_THE_PACKAGE", "close_names", "missing_attribute"]
-
 LONGEST = 200  # a longer name is not a typing error
 MOST = 5  # names that a message lists
 CUTOFF = 0.61  # difflib's ratio of "nope" and "minbpe" is 0.6
@@ -124,7 +122,7 @@ OF_THE_PACKAGE = {
     "encoding_for_model": "toksmith.compat.tiktoken.encoding_for_model(model)",
     "list_encoding_names": "toksmith.encodings()",
     "AutoTokenizer": "toksmith.load(source)",
-    "PreTrainedTokenizerFast": "toksmith.compat.transformers",
+    "PreTrainedTokenizerFast": "toksmith.accelerate(), or tok.save('folder/')",
     "BpeTrainer": "toksmith.train(corpus, vocab_size)",
     "SentencePieceProcessor": "toksmith.load(source)",
     "SentencePieceTrainer": "toksmith.train(corpus, vocab_size)",

@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, BinaryIO
 
-__all__ = ["SYSTEM", "MacOS", "Posix", "Windows"]
-
 # Windows refuses to rename or remove a file while any program has it open, such as a virus scanner that reads new files.
 TRIES, FIRST_PAUSE_S = 10, 0.004  # the pause doubles after each try: four seconds in total
 LOCK_PAUSE_S = 0.01

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from ..errors import InvalidOption
 from .arguments import check_int
@@ -13,8 +14,6 @@ from .system import SYSTEM
 
 if TYPE_CHECKING:
     import threading
-
-__all__ = ["one_call_at_a_time", "processor_count", "thread_count"]
 
 MOST_THREADS = 1 << 16
 
@@ -43,6 +42,15 @@ class OneCall(Protocol):
 Self = TypeVar("Self", bound=OneCall)
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
+
+
+class cached_property(functools.cached_property[Result]):
+    """`functools.cached_property` without its lock. Before Python 3.12 all objects share it, and a forked process can
+    inherit it locked."""
+
+    def __init__(self, func: Callable[[Any], Result]) -> None:
+        super().__init__(func)
+        self.lock = contextlib.nullcontext()
 
 
 def one_call_at_a_time(

@@ -7,16 +7,6 @@ import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = [
-    "close_names",
-    "list_some",
-    "number_of",
-    "preview_items",
-    "printable_path",
-    "quote_value",
-    "shorten_middle",
-]
-
 MOST_QUOTED = 200  # a message quotes at most this many characters of a value
 MOST_CHOICES = 5  # a message lists at most this many names to choose from
 MOST_TOLD = 3 * MOST_QUOTED  # the limit for a sentence that contains such a quotation

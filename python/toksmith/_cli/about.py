@@ -10,8 +10,6 @@ import toksmith
 
 from .commands import ABOUT, COMMANDS
 
-__all__ = ["completion_lines", "manual_page"]
-
 
 def completion_lines(program: click.Command, shell: str) -> str:
     """The lines with which a shell completes commands."""

@@ -23,35 +23,6 @@ if TYPE_CHECKING:
 else:
     TextType = click.ParamType  # no generic class in older releases
 
-__all__ = [
-    "FILE",
-    "PATH",
-    "POLICIES",
-    "STDIN",
-    "TOKENIZER",
-    "Flags",
-    "as_json",
-    "complete_from",
-    "drop_none",
-    "field",
-    "html",
-    "of_file",
-    "of_text",
-    "quiet",
-    "raw",
-    "special",
-    "svg",
-    "text",
-    "text_files",
-    "threads",
-    "tokenizer_option",
-    "with_files",
-    "with_report",
-    "with_text",
-    "with_tokenizer",
-    "with_tokenizers",
-]
-
 Flags = Mapping[str, Any]
 STDIN = "-"
 POLICIES = ("raise", "allow", "text")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ABOUT", "COMMANDS", "GROUPS", "Row", "suggest_commands"]
-
 ABOUT = "Train tokenizers, encode and decode with them, and inspect them."
 
 
@@ -59,8 +57,6 @@ explain chat: explain: Show a conversation as its tokens, as a chat template wri
     toksmith explain chat messages.json -t cl100k_base --template chatml
 explain folder: pages: Show the cost of a folder's files in tokens, and what a prompt can leave out.
     toksmith explain folder src -t o200k_base --html folder.html
-explain overview: explain: Show one text in all views: tokens, merges, budget, lint and more.
-    toksmith explain overview -t gpt2 --text 'Hello, world' --html hello.html
 explain snapshot: pages: Write a page that shows the tokens and merges of a text without a server.
     toksmith explain snapshot -t gpt2 --text 'Hello, world' -o hello.html
 compare: compare: Compare tokenizers on the same texts: tokens, and the figures of metrics.

@@ -36,8 +36,6 @@ from .inputs import (
 from .output import prepare_result
 from .program import DIFFERENT, command
 
-__all__ = ["compare", "doctor"]
-
 
 @command("compare")
 @click.argument(

@@ -17,8 +17,6 @@ from .arguments import FILE, PATH, TOKENIZER, as_json, complete_from, drop_none,
 from .inputs import advance_meter, load_arguments, parse_pairs, show_progress, total_bytes
 from .program import DIFFERENT, command
 
-__all__ = ["FORMAT", "check_format", "check_target", "convert"]
-
 FORMAT: dict[str, Any] = {"metavar": "FORMAT", "shell_complete": complete_from(toksmith.formats)}
 
 

@@ -21,8 +21,6 @@ from .jobs import job_corpus, job_options, parse_sizes, run_job
 from .program import command
 from .training_options import counting, min_count, spill_to
 
-__all__ = ["corpus_count", "corpus_merge_counts", "load_counts"]
-
 
 @command("corpus count", folder="--output", corpus="FILE")
 @text_files

@@ -19,21 +19,6 @@ from .program import command
 if TYPE_CHECKING:
     from toksmith._render import Shown
 
-__all__ = [
-    "explain_budget",
-    "explain_chat",
-    "explain_differences",
-    "explain_edits",
-    "explain_inference",
-    "explain_lint",
-    "explain_merges",
-    "explain_overview",
-    "explain_prompt",
-    "explain_steps",
-    "explain_text",
-    "explain_token",
-]
-
 
 def print_view(view: Callable[[toksmith.Tokenizer, str | bytes], Shown], flags: dict[str, Any]) -> None:
     """Print the view of one text by one tokenizer."""
@@ -103,17 +88,6 @@ def explain_budget(context: int, **flags: Any) -> None:
     data, toks = read_one_text(flags), load_tokenizers(flags)
     view = toksmith.explain.budget
     print_result(lambda: view(toks, data, context=context, special=flags["special"]), flags, len(data))
-
-
-@command("explain overview")
-@with_tokenizers
-@with_text
-@special("text")
-@with_report
-def explain_overview(**flags: Any) -> None:
-    """Show one text in all views: tokens, merges, budget, lint and more."""
-    data, toks = read_one_text(flags), load_tokenizers(flags)
-    print_result(lambda: toksmith.explain.overview(toks, data, special=flags["special"]), flags, len(data))
 
 
 @command("explain differences")

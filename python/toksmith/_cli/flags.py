@@ -13,8 +13,6 @@ import toksmith
 
 from .._base.paths import nearest_name_hint
 
-__all__ = ["error_message", "in_flags", "usage_of"]
-
 # `name='value'`, `name=['value']`, `name=True`, `name=5`, or `name=` alone.
 SAID = re.compile(r"(?<![\w.-])([a-z_]+)=(?:'([^']*)'|\['([^']*)'\]|(True|\.\.\.)|([\w.]+)|)")
 

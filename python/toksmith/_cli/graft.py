@@ -18,8 +18,6 @@ from .inputs import load_tokenizer, parse_pairs, progress_argument
 from .output import prepare_result
 from .program import DIFFERENT, command
 
-__all__ = ["graft"]
-
 RULES = ("exponential", "mean", "first-last", "all-mean")  # a test compares them with the library's
 
 

@@ -31,28 +31,6 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as Bar
 
-__all__ = [
-    "Meter",
-    "Watch",
-    "advance_meter",
-    "corpus_of",
-    "file_or_bytes",
-    "files_by_language",
-    "has_rows",
-    "iter_inputs",
-    "load_arguments",
-    "load_tokenizer",
-    "load_tokenizers",
-    "parse_language_and_file",
-    "parse_pairs",
-    "pattern_argument",
-    "progress_argument",
-    "read_file_bytes",
-    "read_one_text",
-    "show_progress",
-    "total_bytes",
-]
-
 ROWS = (".jsonl", ".parquet", ".arrow")
 PACKED = (".gz", ".zst")
 PLAIN = (".txt", ".md")  # one text each: the corpus readers need no import

@@ -33,18 +33,6 @@ from .output import print_renderables, print_result
 from .program import DIFFERENT, command, drop_output, options
 from .training_options import parse_size
 
-__all__ = [
-    "corpus_merge",
-    "corpus_show",
-    "corpus_status",
-    "corpus_tokenize",
-    "corpus_verify",
-    "job_corpus",
-    "job_options",
-    "run_job",
-    "threads",
-]
-
 # A test compares them with the library's tables.
 SINKS = ("npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf", "mds", "dolma", "litdata")
 DTYPES = ("auto", "uint8", "uint16", "uint32", "int32")

@@ -13,8 +13,6 @@ from .._render import print_json, print_lines
 from .arguments import FILE, TOKENIZER, as_json
 from .program import command
 
-__all__ = ["list_encodings", "list_formats", "list_models", "list_patterns"]
-
 COLUMNS = 80
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from .._render import Shown
     from .arguments import Flags
 
-__all__ = ["check_suffix", "merge_views", "prepare_result", "print_renderables", "print_result"]
-
 
 def print_result(
     result: Callable[[], Shown], flags: Flags, size: int | None = None, unit: str = "bytes", *, total: int | None = None

@@ -32,8 +32,6 @@ from .inputs import load_arguments, load_tokenizer, load_tokenizers, read_one_te
 from .output import check_suffix, print_result
 from .program import command
 
-__all__ = ["explain_folder", "explain_snapshot", "play"]
-
 PUBLISHED = ["gpt2", "cl100k_base", "o200k_base"]
 
 

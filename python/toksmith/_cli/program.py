@@ -30,8 +30,6 @@ from .._render.streams import guard_terminals, plain, tell
 from .commands import ABOUT, COMMANDS, GROUPS, suggest_commands
 from .flags import error_message, usage_of
 
-__all__ = ["DIFFERENT", "Command", "Option", "app", "command", "drop_output", "main", "options", "use_utf8"]
-
 Declaration = Callable[[Any], Any]
 DIFFERENT = 3  # the exit code of a check that finds a difference
 COMMON = {"tok": "tokenizer", "special_tokens": "special_token", "path": "output"}  # arguments and their options

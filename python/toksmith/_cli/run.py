@@ -11,8 +11,6 @@ import click
 from .._base.system import SYSTEM
 from .program import command
 
-__all__ = ["run"]
-
 STARTUP = Path(__file__).resolve().parents[1] / "_accelerate" / "startup"
 
 

@@ -18,8 +18,6 @@ from .output import check_suffix, prepare_result
 from .program import command
 from .training_options import max_memory, parse_numbers, parse_size, special_token
 
-__all__ = ["study"]
-
 KINDS = ("bpe", "bpe-characters", "unigram", "wordpiece")  # a test compares them with the library's
 
 

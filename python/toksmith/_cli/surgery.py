@@ -26,8 +26,6 @@ from .convert import check_target
 from .inputs import corpus_of, load_tokenizer, show_progress, total_bytes
 from .program import command, options
 
-__all__ = ["extend", "prune"]
-
 output = options(
     click.option(
         "--output", "-o", type=FILE, required=True, help="File for the new tokenizer; its name decides the format."

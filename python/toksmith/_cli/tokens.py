@@ -45,8 +45,6 @@ from .inputs import (
 )
 from .program import command
 
-__all__ = ["count", "decode", "encode"]
-
 IN_A_BATCH = 4096
 
 

@@ -23,8 +23,6 @@ from .inputs import read_one_text
 from .output import merge_views, print_renderables
 from .program import command
 
-__all__ = ["STOPS", "tour"]
-
 MOST_CHARS = 200_000  # of the training text
 SHORT_CHARS = 48  # of the beginning that is explained in detail
 MERGES = 300

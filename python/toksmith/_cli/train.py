@@ -29,8 +29,6 @@ from .program import command
 from .training_options import CHOSEN, FLAGS, parse_numbers, parse_size, training
 from .training_options import kinds_as_flags as kinds_in_flags
 
-__all__ = ["train"]
-
 OF_LANGUAGES = ("development", "ratio", "global_merges", "parity_window", "parity_alpha", "other")
 
 

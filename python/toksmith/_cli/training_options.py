@@ -14,20 +14,6 @@ import toksmith
 from .arguments import PATH, TOKENIZER, complete_from
 from .program import Declaration, Option, options
 
-__all__ = [
-    "CHOSEN",
-    "FLAGS",
-    "counting",
-    "kinds_as_flags",
-    "max_memory",
-    "min_count",
-    "parse_numbers",
-    "parse_size",
-    "special_token",
-    "spill_to",
-    "training",
-]
-
 KINDS = toksmith.training_kinds().values()
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 patterns = complete_from(lambda: [*toksmith.patterns(), "none"])

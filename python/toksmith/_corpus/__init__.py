@@ -23,22 +23,6 @@ from ..errors import CorpusError, InvalidOption
 from .encode_files import PACKED, open_unpacked, wrap_corpus_errors
 from .refused import refuse_binary, refuse_frame, refuse_name
 
-__all__ = [
-    "TABLES",
-    "Corpus",
-    "Document",
-    "File",
-    "Files",
-    "WholeFile",
-    "batch_texts",
-    "corpus_sources",
-    "files",
-    "is_inside",
-    "iter_documents",
-    "iter_unread",
-    "kind_of",
-]
-
 Text = TypeVar("Text", str, bytes, str | bytes)
 TABLES = (".parquet", ".arrow")
 SUFFIXES_IN_FOLDERS = (*TABLES, *(kind + packed for kind in (".txt", ".jsonl") for packed in ("", *PACKED)))

@@ -40,21 +40,6 @@ from .parquet import (
 )
 from .prefetch import prefetch_values, wait_for_demand
 
-__all__ = [
-    "KINDS",
-    "LARGE_BYTES",
-    "Block",
-    "JsonRows",
-    "Problem",
-    "Skipped",
-    "TableRows",
-    "Texts",
-    "blocks_and_files",
-    "corpus_blocks",
-    "local_file",
-    "text_blocks",
-]
-
 BLOCK_BYTES = 4 << 20
 # A block of more bytes holds one long document.
 LARGE_BYTES = 2 * BLOCK_BYTES

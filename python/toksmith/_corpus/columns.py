@@ -24,8 +24,6 @@ from .names import RowNames, name_in_row, names_of_rows
 from .parquet import missing_text_problem
 from .prefetch import is_slow
 
-__all__ = ["BadRow", "RowsWithoutText", "TextColumn", "UnparsedBlock", "column_of", "columns_in", "unparsed_blocks"]
-
 
 class BadRow(NamedTuple):
     """A row without a text.

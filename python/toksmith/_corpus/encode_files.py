@@ -22,20 +22,6 @@ from .._render.streams import LOG
 from .._storage.remote import temporary_copy
 from ..errors import CorpusError, InvalidOption, ToksmithError
 
-__all__ = [
-    "PACKED",
-    "Block",
-    "encode_text_file",
-    "iter_encoded_blocks",
-    "iter_rows",
-    "open_unpacked",
-    "refuse_long",
-    "refuse_long_row",
-    "refuse_unpacked",
-    "wrap_corpus_errors",
-    "wrap_documents",
-]
-
 Block = tuple[NDArray[np.uint32], NDArray[np.uint64]]
 FED_AT_A_TIME = 1 << 24
 PACKED = (".gz", ".zst")

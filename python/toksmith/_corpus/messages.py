@@ -14,8 +14,6 @@ from pathlib import Path
 
 from .encode_files import refuse_unpacked
 
-__all__ = ["checked_batches"]
-
 CONTINUES = -1  # precedes the length of a message since Arrow 0.15
 DICTIONARY, BATCH = 2, 3  # kinds of messages
 OLD_VERSION, OLD_MARK = 3, b"experimental_compression"

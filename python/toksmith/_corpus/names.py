@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from .. import _core
 from .parquet import flatten_column
 
-__all__ = ["RowNames", "name_in_row", "names_of_column", "names_of_rows"]
-
 LONGEST_NUMBER = 4000  # digits; below the 4300 that Python converts to an integer
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from .encode_files import refuse_unpacked
 
-__all__ = ["BYTES_IN_A_BATCH", "BYTES_READ", "ROWS_IN_A_BATCH", "rows_at_once", "value_sizes"]
-
 ROWS_IN_A_BATCH = 1 << 13
 BYTES_IN_A_BATCH = 1 << 23
 # The most bytes of a batch where rows differ much; a batch of one row can have more.

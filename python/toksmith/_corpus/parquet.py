@@ -22,20 +22,6 @@ from .encode_files import refuse_long
 from .messages import checked_batches
 from .pages import BYTES_IN_A_BATCH, BYTES_READ, ROWS_IN_A_BATCH, rows_at_once, value_sizes
 
-__all__ = [
-    "bounded_batches",
-    "bytes_at",
-    "flatten_column",
-    "import_pyarrow",
-    "missing_text_problem",
-    "parquet_file",
-    "row_group_ranges",
-    "row_group_sizes",
-    "row_ranges",
-    "table_batches",
-    "text_size",
-]
-
 ARROW, ARROW_MAGIC = ".arrow", b"ARROW1"
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 

@@ -15,8 +15,6 @@ from queue import Full, Queue
 from threading import Condition, Event, Thread, local
 from typing import TypeVar
 
-__all__ = ["chain_prefetched", "is_slow", "map_ordered", "prefetch_values", "wait_for_demand", "write_in_background"]
-
 T = TypeVar("T")
 V = TypeVar("V")
 VALUES_AHEAD = 2

@@ -9,8 +9,6 @@ from .._base.arguments import WrongDocument
 from .._base.paths import path_or_url
 from ..errors import CorpusError, InvalidOption
 
-__all__ = ["refuse_binary", "refuse_frame", "refuse_name"]
-
 LONGEST_NAME = 256
 # Suffixes of files that are not text.
 BINARY = (

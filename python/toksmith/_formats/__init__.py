@@ -25,21 +25,6 @@ from ..errors import CannotRepresent, FormatError, InvalidOption, ModelError, Un
 from .arguments import check_losses
 from .texts import SETS, FileContent
 
-__all__ = [
-    "FORMATS",
-    "Format",
-    "detect_path_format",
-    "find_losses",
-    "format_by_name",
-    "format_by_suffix",
-    "formats",
-    "output_files",
-    "read_model",
-    "refuse_arguments",
-    "write_model",
-]
-
-
 # The largest file, in bytes, of a format whose module sets no other limit.
 MOST_BYTES = 1 << 24
 

@@ -11,8 +11,6 @@ from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, is_regex_spl
 from .._model.special import check_special_tokens
 from ..errors import CannotRepresent, InvalidOption
 
-__all__ = ["added_tokens", "check_losses", "refuse_losses"]
-
 
 def added_tokens(special_tokens: Mapping[str, int] | None, tokens: TokenTable, ids: Any) -> tuple[AddedToken, ...]:
     """The added tokens of the argument `special_tokens`; raises if an id belongs to another token of the table."""

@@ -27,8 +27,6 @@ from .json import dump_json, parse_json
 from .recovered_merges import pair_merges
 from .texts import decode_text, encode_text, from_gpt2_alphabet, to_gpt2_alphabet
 
-__all__ = ["DOC", "NAME", "START_BYTES", "SUFFIXES", "load", "save", "sniff"]
-
 NAME = "gguf"
 MOST_BYTES = 1 << 26
 SUFFIXES = (".gguf",)

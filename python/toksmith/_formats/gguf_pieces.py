@@ -29,8 +29,6 @@ from .sentencepiece import (
     strip_option,
 )
 
-__all__ = ["character_entries", "read_characters"]
-
 KEYS = "tokenizer.ggml."
 
 

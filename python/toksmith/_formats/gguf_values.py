@@ -14,8 +14,6 @@ from .._base import lazy_numpy as np
 from .._base.wording import number_of
 from ..errors import FormatError
 
-__all__ = ["MAGIC", "read_values"]
-
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 STRING, ARRAY = 8, 9

@@ -34,8 +34,6 @@ from .texts import (
     to_gpt2_alphabet,
 )
 
-__all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
-
 NAME = "gpt2"
 FILES = GPT2
 SUFFIXES = tuple(name for names in FILES for name in names)

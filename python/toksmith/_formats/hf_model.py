@@ -20,8 +20,6 @@ from .hf_steps import make_step
 from .json import JsonObject
 from .texts import from_gpt2_alphabet
 
-__all__ = ["DUMPS", "READERS", "vocab_ids", "whole_piece_test"]
-
 NO_UNKNOWN = "[UNK]"
 
 

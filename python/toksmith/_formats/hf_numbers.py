@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["read_number", "spell_number"]
-
 NUMBER = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?")
 MOST = (1 << 64) - 1
 CERTAIN = 19  # any number of 19 digits fits into 64 bits

@@ -10,8 +10,6 @@ from ..errors import CannotRepresent
 from .hf_steps import hf_name, make_step
 from .json import JsonObject
 
-__all__ = ["dump_post", "read_padding", "read_post", "read_truncation"]
-
 SUPPORTED = ("BertProcessing", "ByteLevel", "RobertaProcessing", "Sequence", "TemplateProcessing")
 SIDES = {"Left": "left", "Right": "right"}
 STRATEGIES = {"LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"}

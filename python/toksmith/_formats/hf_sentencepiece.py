@@ -23,8 +23,6 @@ from .hf_steps import make_step
 from .scored_merges import merge_states, scored_merges
 from .sentencepiece import USER_DEFINED, check_kind, piece_rows, single_step
 
-__all__ = ["NAMES", "is_sentencepiece", "to_hf_steps"]
-
 FORMAT = "tokenizer_json"
 NAMES = {"normalizer"}  # metadata that only name the steps, so that dropping them loses nothing
 NORMALIZER = {"charsmap", "dummy", "escape", "remove_extra"}

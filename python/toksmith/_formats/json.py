@@ -15,8 +15,6 @@ from typing import Any, NoReturn
 from .._base.wording import quote_value
 from ..errors import FormatError
 
-__all__ = ["JsonObject", "dump_json", "parse_json", "parse_object"]
-
 NEEDED: Any = object()
 FIELD_LIMIT = 1 << 12
 NAMES = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "an object"}

@@ -20,8 +20,6 @@ from .arguments import added_tokens, refuse_losses
 from .json import parse_object
 from .recovered_merges import pair_merges
 
-__all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
-
 NAME = "merge_dict"
 SUFFIXES = ("merge_dict*.json",)
 ARGUMENTS = ("pattern", "special_tokens")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from .._base import lazy_numpy as np
 from .._base.wording import number_of
@@ -19,8 +19,6 @@ from . import refuse_arguments
 from .arguments import refuse_losses
 from .recovered_merges import pair_merges
 from .texts import MINBPE, FileContent, join_lines, split_lines
-
-__all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
 NAME = "minbpe"
 SUFFIXES = (".model",)
@@ -130,7 +128,8 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]
     lines = [VERSION, regex, str(len(model.added_tokens))]
     lines += [f"{token.content} {token.id}" for token in model.added_tokens]
     lines += [f"{left} {right}" for left, right, _ in merges]
-    return join_lines(lines, NAME), vocab_text(model, merges, by_id).encode()
+    by_id |= {token.id: token.content.encode() for token in model.added_tokens}
+    return join_lines(lines, NAME), vocab_text(merges, by_id).encode()
 
 
 def pattern_line(model: Model) -> str:
@@ -147,17 +146,21 @@ def pattern_line(model: Model) -> str:
     return regexes[0]
 
 
-def vocab_text(model: Model, merges: Sequence[Sequence[int]], by_id: Mapping[int, bytes]) -> str:
+def vocab_text(merges: Iterable[Sequence[int]], by_id: Mapping[int, bytes]) -> str:
     """The lines for people: `[left][right] -> [token] id`, or `[token] id` for a token that no merge makes."""
     parts = {id: (by_id[left], by_id[right]) for left, right, id in merges}
     rows = []
-    for id, token in [*by_id.items(), *((added.id, added.content.encode()) for added in model.added_tokens)]:
-        start = "".join(f"[{printable_token(part)}]" for part in parts[id]) + " -> " if id in parts else ""
-        rows.append(f"{start}[{printable_token(token)}] {id}\n")
+    for id, token in by_id.items():
+        start = "".join(f"[{render_token(part)}]" for part in parts[id]) + " -> " if id in parts else ""
+        rows.append(f"{start}[{render_token(token)}] {id}\n")
     return "".join(rows)
 
 
-def printable_token(token: bytes) -> str:
-    """A token as text, with control characters as escapes of their code points."""
-    text = token.decode("utf-8", "replace")
-    return "".join(char if unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}" for char in text)
+def render_token(t: bytes) -> str:
+    """A token as readable text."""
+    return replace_control_characters(t.decode("utf-8", errors="replace"))
+
+
+def replace_control_characters(s: str) -> str:
+    """The text with characters of Unicode's categories C escaped."""
+    return "".join(char if unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}" for char in s)

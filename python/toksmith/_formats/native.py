@@ -33,8 +33,6 @@ from .json import dump_json, parse_json
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
-
 NAME = "native"
 MOST_BYTES = 1 << 30  # as in docs/format.md
 SUFFIXES = (".toksmith",)

@@ -13,8 +13,6 @@ from typing import NoReturn
 
 from .._base.wording import quote_value
 
-__all__ = ["NotTranslatable", "to_onig"]
-
 # Both engines agree on these properties for every code point; a test compares them.
 PROPERTIES = ("L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "N", "P", "S", "Han")
 CLASS_ESCAPES = "rntsSdD"

@@ -19,8 +19,6 @@ from typing import Any
 from .._base.system import SYSTEM
 from .._model.model import Model
 
-__all__ = ["PEERS", "Peer", "PeerFailed", "PeerProcess", "open_peer"]
-
 PROGRAM = Path(__file__).with_name("peer_program.py")
 OWN = os.path.realpath(Path(__file__).parent.parent)
 # tiktoken caches every file by its path, and would return an older file of the same name.

@@ -12,8 +12,6 @@ from typing import Any
 
 from ..errors import FormatError
 
-__all__ = ["message_classes", "new_model", "parse_model"]
-
 # Message: fields as (name, number, type, default). Types have the names of the protobuf language; "*" marks a list.
 MESSAGES: dict[str, tuple[tuple[str, int, str, str], ...]] = {
     "Piece": (("piece", 1, "bytes", ""), ("score", 2, "float", ""), ("type", 3, "int32", "1")),

@@ -14,8 +14,6 @@ from ..errors import CannotRepresent
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["pair_merges", "unreached_ids"]
-
 
 def unreached_ids(model: Model, merges: NDArray[np.uint32]) -> list[int]:
     """The ids of the tokens longer than one symbol that none of these merges makes."""

@@ -23,8 +23,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["ScoredMerges", "merge_states", "scored_merges"]
-
 # Limits for the pairs of one score; Mistral's published models need less than a tenth of each.
 MOST_STRETCHES, MOST_PAIRS, MOST_TESTS = 1_000, 5_000, 20_000
 TOO_MANY = "pieces of one score merge on in too many ways to look at all of them"

@@ -23,19 +23,6 @@ from .arguments import refuse_losses
 from .protobuf import new_model, parse_model
 from .texts import decode_text
 
-__all__ = [
-    "DOC",
-    "NAME",
-    "SUFFIXES",
-    "check_kind",
-    "load",
-    "piece_rows",
-    "save",
-    "single_step",
-    "sniff",
-    "strip_option",
-]
-
 NAME = "sentencepiece"
 MOST_BYTES = 1 << 26
 SUFFIXES = (".model",)

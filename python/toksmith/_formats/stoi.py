@@ -16,8 +16,6 @@ from ..errors import CannotRepresent, FormatError, InvalidOption
 from .arguments import added_tokens, refuse_losses
 from .json import parse_object
 
-__all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
-
 NAME = "stoi"
 SUFFIXES = ("stoi.json",)
 ARGUMENTS = ("special_tokens",)

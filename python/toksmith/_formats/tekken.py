@@ -24,8 +24,6 @@ from .json import dump_json, parse_object
 from .texts import encode_text
 from .tiktoken import to_ranks
 
-__all__ = ["DOC", "NAME", "RENUMBER", "SUFFIXES", "load", "save", "sniff"]
-
 NAME = "tekken"
 MOST_BYTES = 1 << 27
 SUFFIXES = ("tekken*.json",)

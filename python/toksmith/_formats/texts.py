@@ -13,21 +13,6 @@ from typing import NamedTuple
 
 from ..errors import CannotRepresent, FormatError
 
-__all__ = [
-    "BYTE_CHARACTERS",
-    "GPT2",
-    "MINBPE",
-    "SETS",
-    "TRANSFORMERS",
-    "FileContent",
-    "decode_text",
-    "encode_text",
-    "from_gpt2_alphabet",
-    "join_lines",
-    "split_lines",
-    "to_gpt2_alphabet",
-]
-
 GPT2 = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 MINBPE = ((".model", ".vocab"),)
 TRANSFORMERS = (("tokenizer.json", "tokenizer_config.json"),)

@@ -23,8 +23,6 @@ from .arguments import added_tokens, refuse_losses
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "read_ranks", "save", "sniff", "to_ranks"]
-
 NAME = "tiktoken"
 SUFFIXES = (".tiktoken",)
 ARGUMENTS = ("pattern", "special_tokens")

@@ -25,8 +25,6 @@ from .hf_steps import TABLES, dump_steps, make_step, read_steps
 from .json import SURROGATE, JsonObject, check_texts, refuse_constant, refuse_crowds, unique_names
 from .texts import encode_text, from_gpt2_alphabet, to_gpt2_alphabet
 
-__all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
-
 NAME = "tokenizer_json"
 MOST_BYTES = 1 << 28
 SUFFIXES = ("tokenizer.json",)

@@ -19,8 +19,6 @@ from .gguf import KEYS, dump_metadata, roles_by_content
 from .hf_sentencepiece import NAMES
 from .texts import TRANSFORMERS, FileContent, encode_text, to_gpt2_alphabet
 
-__all__ = ["DOC", "NAME", "ROLES", "SUFFIXES", "display_vocabulary", "load", "model_inputs", "save", "sniff"]
-
 NAME = "transformers"
 SUFFIXES = ("/",)
 MOST_BYTES = tokenizer_json.MOST_BYTES

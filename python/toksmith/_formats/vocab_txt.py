@@ -20,8 +20,6 @@ from ..errors import CannotRepresent, FormatError
 from . import refuse_arguments
 from .arguments import refuse_losses
 
-__all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
-
 NAME = "vocab_txt"
 MOST_BYTES = 1 << 25
 SUFFIXES = ("vocab.txt",)

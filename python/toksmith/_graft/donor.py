@@ -23,8 +23,6 @@ from .tokens import Origins, TokenKey, token_keys
 from .vocab_tensors import check_size, stored_heads, vocab_tensors
 from .weights import Matrix, to_float32
 
-__all__ = ["MOST_SOURCES", "Donor", "open_donor"]
-
 MOST_SOURCES = 64
 ROOM_BYTES = 64 << 20  # memory for the chosen rows of one chunk of tokens
 ROUNDING = 1e-6  # a residual of this fraction of the row's length is rounding

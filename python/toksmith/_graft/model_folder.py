@@ -18,8 +18,6 @@ from .._base.paths import Room, describe_error, read_file, url_of
 from ..errors import FormatError
 from .weights import INDEX, WHOLE, Header, Tensor, check_whole, read_header, read_index
 
-__all__ = ["CONFIG", "GENERATION", "ModelFolder", "open_folder", "read_json_file"]
-
 CONFIG, GENERATION, MODULES = "config.json", "generation_config.json", "modules.json"
 MOST_JSON = 1 << 26
 # Weights of other libraries, and training states: they would contradict the new matrices.

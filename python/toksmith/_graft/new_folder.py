@@ -17,8 +17,6 @@ from .._base.system import SYSTEM
 from .._storage.atomic_files import TemporaryFile, remove_leftovers
 from ..errors import FormatError
 
-__all__ = ["NewFolder", "check_free", "remove_folder_leftovers"]
-
 LEFT = re.compile(r"\.[0-9a-f]{16}\.tmp\.new")
 
 

@@ -27,8 +27,6 @@ from .vocab_tensors import VocabTensor, check_size, stored_heads, vocab_tensors
 from .weights import INDEX
 from .write import NewTensor
 
-__all__ = ["GraftPlan", "GraftRequest", "make_plan"]
-
 TIED = "tie_word_embeddings"
 # The classes of models that compute logits of ids. Others need no head, and their flag stays.
 HEADED = re.compile(r"LM$|LMHead|(ConditionalGeneration|PreTraining)$")

@@ -18,8 +18,6 @@ from .._base.wording import close_names
 from ..errors import InvalidOption
 from .tokens import Origins, TokenKey
 
-__all__ = ["RULES", "InitRule", "Recipe", "Recipes", "parse_init", "recipes"]
-
 Side = Literal["input", "output", "tied"]
 Weights = Callable[[int, Side], NDArray[np.float64]]
 SHARP = 2.0  # from AdaptiVocab: a piece weighs e² times its neighbour

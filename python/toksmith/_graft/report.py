@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from .._base.wording import number_of
 from .._render import Block, Line, Shown, Table, one_line
 
-__all__ = ["GraftProof", "GraftReport", "GraftedTensor", "SpecialRow"]
-
 SHOWN = 24
 
 

@@ -16,8 +16,6 @@ from ..errors import FormatError
 from .recipes import Recipe
 from .weights import Matrix, bad_rows, round_to, to_float32, to_float64
 
-__all__ = ["OldRows", "mean_of_rows", "new_blocks", "same_numbers"]
-
 BLOCK_BYTES = 256 << 10  # a larger block leaves the processor's cache between reading and writing
 GAP_BYTES = 64 << 10  # reading up to this many unneeded bytes is cheaper than another call
 

@@ -16,8 +16,6 @@ from .._base.wording import quote_value
 from ..errors import FormatError, InvalidOption
 from .tokens import Origins
 
-__all__ = ["Rewriting", "dump_settings", "rewrite_settings", "set_vocab_size"]
-
 SIZES = ("vocab_size", "padded_vocab_size", "n_vocab")
 TEXT = "text_config"
 ENDS = ("_token_id", "_token_ids", "_token_index")

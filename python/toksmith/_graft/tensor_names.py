@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-__all__ = ["FAMILIES", "INPUT", "OUTPUT", "Family", "Role", "predicts_further", "role_of"]
-
 Role = Literal["input", "output", "bias"]
 
 

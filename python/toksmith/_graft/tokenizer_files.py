@@ -19,8 +19,6 @@ from .._tokenizer.tokenizer import Tokenizer
 from ..errors import FormatError
 from .model_folder import ModelFolder, read_json_file
 
-__all__ = ["own_tokenizer", "tokenizer_files"]
-
 SETTINGS, SPECIALS = "tokenizer_config.json", "special_tokens_map.json"
 FLAGS = ("lstrip", "normalized", "rstrip", "single_word", "special")
 LISTS = ("additional_special_tokens", "extra_special_tokens")

@@ -17,8 +17,6 @@ from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap
 from ..errors import InvalidOption, NotInVocabulary
 
-__all__ = ["Origins", "TokenKey", "find_origins", "token_keys"]
-
 BLOCK = "▁".encode()
 BYTE = re.compile(rb"<0x([0-9A-F]{2})>")
 

@@ -23,8 +23,6 @@ from .tokens import token_keys
 from .vocab_tensors import VocabTensor, in_other_file
 from .weights import Tensor, round_to, to_float64
 
-__all__ = ["verify_folder"]
-
 BLOCK_BYTES = 256 << 10
 MOST_DIFFERENCES = 100
 

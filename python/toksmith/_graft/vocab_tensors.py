@@ -20,8 +20,6 @@ from .model_folder import ModelFolder
 from .tensor_names import FAMILIES, Role, predicts_further, role_of
 from .weights import TYPES, Matrix, Tensor
 
-__all__ = ["ROLES", "VocabTensor", "check_size", "in_other_file", "stored_heads", "vocab_tensors"]
-
 OTHER = "other"
 ROLES: tuple[str, ...] = (*get_args(Role), OTHER)
 NAMES = ("weight", "bias")

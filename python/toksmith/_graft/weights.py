@@ -24,24 +24,6 @@ from .._formats.json import parse_json
 from ..errors import FormatError
 from .tensor_names import INPUT, OUTPUT, Role
 
-__all__ = [
-    "BLOCK_BYTES",
-    "INDEX",
-    "TYPES",
-    "WHOLE",
-    "Header",
-    "Matrix",
-    "Tensor",
-    "bad_rows",
-    "check_whole",
-    "find_matrices",
-    "read_header",
-    "read_index",
-    "round_to",
-    "to_float32",
-    "to_float64",
-]
-
 INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
 MOST_INDEX = 1 << 26
 

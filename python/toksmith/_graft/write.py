@@ -25,8 +25,6 @@ from ..errors import FormatError
 from .vocab_tensors import VocabTensor
 from .weights import Header, Tensor
 
-__all__ = ["NewFiles", "NewTensor", "copy_file", "write_shard"]
-
 BLOCK_BYTES = 256 << 10  # a larger block leaves the processor's cache between reading and writing
 Tick = Callable[[int], None]
 

@@ -16,8 +16,6 @@ from ..metrics import LANGUAGES, METRICS, Fairness, Metric, Parallel, Report, fa
 from ..metrics._parity import documents_of
 from ..metrics._report import ARROWS
 
-__all__ = ["Comparison", "compare"]
-
 CORPUS = "corpus"  # the name of texts without names
 
 

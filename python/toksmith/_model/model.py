@@ -26,20 +26,6 @@ from ..errors import ModelError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "BYTE_TOKENS",
-    "ID_LIMIT",
-    "RARE_FIELDS",
-    "AddedToken",
-    "Model",
-    "Step",
-    "TokenTable",
-    "TrainingRecord",
-    "is_regex_split",
-    "make_step",
-    "regex_split",
-]
-
 Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
 MergeRule = Literal["pair", "bytes"]
 ID_LIMIT = 1 << 24

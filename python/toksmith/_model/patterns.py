@@ -15,8 +15,6 @@ from .._base.wording import close_names
 from ..errors import InvalidOption, UnknownName
 from .model import Step, regex_split
 
-__all__ = ["UNSET", "Pattern", "PatternArgument", "Unset", "patterns", "splitters"]
-
 
 class Unset(enum.Enum):
     """The type of `UNSET`: "this argument was not given", for arguments where None has another meaning."""

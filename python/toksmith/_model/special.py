@@ -11,8 +11,6 @@ from collections.abc import Sequence
 
 from ..errors import InvalidOption
 
-__all__ = ["LONGEST_CONTENT", "check_special_tokens"]
-
 LONGEST_CONTENT = 1024
 
 

@@ -18,18 +18,6 @@ from .model import ID_LIMIT, AddedToken, Model, Step, is_regex_split
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "DECODERS",
-    "NORMALIZERS",
-    "Piece",
-    "Template",
-    "character_options",
-    "engine_of",
-    "engine_stages",
-    "refuse_unsupported",
-    "template_of",
-]
-
 Options = Mapping[str, "type | tuple[str, ...]"]
 
 REWRITING: Options = {

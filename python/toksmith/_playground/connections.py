@@ -29,8 +29,6 @@ if TYPE_CHECKING:  # uvicorn's AutoHTTPProtocol is a variable, and a type checke
 else:
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-__all__ = ["MOST_CHUNKED", "MOST_VALUES", "TURN", "Bodies", "EndingServer", "FairConnection", "Turns", "values_of"]
-
 TURN = 1 << 13  # bytes of one read
 MOST_CHUNKED = 1 << 16  # bytes of a body in chunks, because each chunk costs time at any length
 MOST_VALUES = 3_000_000  # of a body: as JSON a value takes three bytes or more, in memory up to 70

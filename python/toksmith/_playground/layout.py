@@ -21,8 +21,6 @@ from toksmith import _render
 
 from .texts import Cut
 
-__all__ = ["Frame", "Widths", "row_starts", "update_starts"]
-
 UNIT = 10  # units of width in a cell, which is as wide as a digit
 BREAK_WITHIN = 24  # characters before the end of a row among which a row can break at a space
 MARGIN = BREAK_WITHIN + 8  # rows: the end of a row depends on fewer rows than this after it

@@ -20,18 +20,6 @@ from toksmith import _render, explain, metrics
 
 from .rows import colours
 
-__all__ = [
-    "MOST_SIZE",
-    "LiveTexts",
-    "Stopped",
-    "TrainedAt",
-    "TrainedLanguage",
-    "Training",
-    "TrainingWatch",
-    "measure_at",
-    "train_on",
-]
-
 MOST_SIZE = 65_536  # the largest vocabulary
 MOST_MERGES = 2 * MOST_SIZE  # of a training without a limit
 LONGEST = 1000  # bytes of a token, so that repetitive text does not fill the memory

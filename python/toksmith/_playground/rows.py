@@ -21,8 +21,6 @@ from toksmith import _render
 
 from .texts import Cut
 
-__all__ = ["RIGHT_TO_LEFT", "Rows", "Window", "colours"]
-
 # Flags of a run: it begins its token; not all tokenizers cut at its start; all tokenizers have this token.
 STARTS, ALONE, AGREES = 1, 2, 4
 UNMARKED = str.maketrans("·→↵", "   ")

@@ -27,8 +27,6 @@ from .connections import Bodies, Turns, values_of
 from .views import EXPORTS, VIEWS, ClientLeft, Session, UnknownText, ViewRequest, answer_values, export_view, is_long
 from .words import message_of
 
-__all__ = ["HEADERS", "application", "headers_for"]
-
 LOG = logging.getLogger("toksmith")
 MOST_BODY = 64_000_000  # a text of the allowed size can be six times as long in JSON
 MOST_BODIES = 2 * MOST_BODY  # of all requests together

@@ -20,8 +20,6 @@ from typing import Any
 import toksmith
 from toksmith import _render, explain
 
-__all__ = ["KINDS", "policy", "snapshot_document", "snapshot_part", "tokenizer_data"]
-
 SCRIPTS = ("embedded", "latest", "dom", "card", "player", "snapshot")  # in order of their dependencies
 STYLES = ("parts", "snapshot")
 FORMAT = 1

@@ -17,8 +17,6 @@ from .._base.arguments import check_flag, check_int, check_items, check_text_or_
 from .snapshot_page import policy, snapshot_document, snapshot_part, tokenizer_data
 from .sources import Sources, load_sources
 
-__all__ = ["Snapshot", "snapshot"]
-
 MOST_TOKENIZERS = 4
 MOST_BYTES = 100_000  # of a text; the page has a note if a text is longer
 SLICE = 1000

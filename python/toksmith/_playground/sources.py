@@ -13,8 +13,6 @@ from typing import Any
 
 import toksmith
 
-__all__ = ["Source", "Sources", "load_sources"]
-
 EXPECTED = "a Tokenizer or what toksmith.load takes, several by name or several in order"
 Source = Any  # a Tokenizer, or what `toksmith.load` takes
 Sources = Source | Mapping[str, Source] | Sequence[Source]

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 import toksmith
 from toksmith import _render
 
-__all__ = ["Cut", "StoredText", "TextEdit", "apply_edits", "encode_text", "key_of", "looks_of", "update_cut"]
-
 LONG = 20_000  # characters; longer texts have a session
 
 

@@ -11,8 +11,6 @@ from typing import Any
 import toksmith
 from toksmith import _render
 
-__all__ = ["message_of"]
-
 # The page's names for arguments; other arguments keep their own names.
 FIELDS = {
     "id": "the token id",

@@ -19,7 +19,7 @@ from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Vi
 from .streams import plain
 from .view import LIGHT, TICK, DrawnPart, SharedCharacter, TokenRun, TokenView, clusters
 
-__all__ = ["DRAW", "TokenTags", "draw_clusters", "escape_attribute", "escape_html", "fragment", "token_title"]
+__all__ = ["DRAW", "TokenTags", "draw_clusters", "escape_attribute", "escape_html", "fragment"]
 
 MONO = "font-family:ui-monospace,Menlo,Consolas,monospace"
 TONES = {

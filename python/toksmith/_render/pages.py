@@ -1,8 +1,8 @@
 """Results as self-contained pages, for readers without toksmith: no script, and nothing loaded.
 
-`document` puts one view on a page, with a treemap as areas that the tab key reaches. `page` puts several, each in a foldable
-section; pointer and tab key reach every token and display its description. `report` puts charts above tables: the charts are
-SVG inside the page, and every number of a chart is in a table. `linked_tokens` draws the tokens of a page with a script.
+`document` puts one view on a page, with a treemap as areas that the tab key reaches. `report`
+puts charts above tables: the charts are SVG inside the page, and every number of a chart is in a table. `linked_tokens` draws the
+tokens of a page with a script.
 
 Pages follow the rules of `html`, but have a style sheet, because they are not sanitised; light or dark follows the reader's
 setting. The names of areas form a list, so that a reader without styles reads them in order, each folder before its contents.
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from .areas import place_areas
 from .blocks import Areas, Bars, Block, Table, TokenText, View
-from .html import DRAW, TokenTags, draw_clusters, escape_attribute, escape_html, fragment, token_title
-from .view import COLORS, DARK, LIGHT, Colours, DrawnPart, TokenView
+from .html import DRAW, TokenTags, draw_clusters, escape_attribute, escape_html, fragment
+from .view import COLORS, DARK, LIGHT, TokenView
 
-__all__ = ["Curves", "document", "linked_tokens", "page", "page_of", "report"]
+__all__ = ["Curves", "document", "linked_tokens", "page_of", "report"]
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -61,81 +61,6 @@ def document(view: View) -> str:
 def main_body(inner: str) -> str:
     """The body of a page whose only element is `main_body`."""
     return f"<body>\n<main>\n{inner}\n</main>\n</body>"
-
-
-SECTIONS_STYLE = """body {{ background: Canvas; color: CanvasText; font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 70rem;
-  padding: 0 1rem; }}
-summary {{ cursor: pointer; font-weight: bold; padding: 0.3rem 0; }}
-details {{ border-top: 1px solid #888888; }}
-details > div {{ overflow-x: auto; padding-bottom: 0.5rem; }}
-.tokens {{ font-family: ui-monospace, Menlo, Consolas, monospace; line-height: 2.3; }}
-.t {{ padding: 0.1em 0; white-space: nowrap; }}
-.first {{ border-left: 2px solid; }}
-.said {{ display: none; }}
-.t:hover > .said, .t:focus > .said {{ background: Canvas; border: 2px solid #767c85; bottom: 0.5rem; color: CanvasText;
-  display: block; font-weight: normal; left: 0.5rem; max-width: 90vw; padding: 0.4rem 0.7rem; position: fixed; white-space: normal; }}
-{light}
-@media (prefers-color-scheme: dark) {{
-{dark}
-}}
-@media (forced-colors: active) {{ .first {{ border-left: 2px solid CanvasText; }} }}"""
-SECTIONS = """<h1>{title}</h1>
-<p>Point at a token, or move to it with the tab key, to read its details.</p>
-{sections}"""
-
-
-def page(heading: str, sections: Sequence[tuple[str, View]]) -> str:
-    drawn = "\n".join(section_html(name, view) for name, view in sections)
-    style = SECTIONS_STYLE.format(light=token_rules(LIGHT), dark=token_rules(DARK))
-    return page_of(heading, f"\n{style}\n", main_body(SECTIONS.format(title=escape_html(heading), sections=drawn)))
-
-
-def token_rules(colours: Colours) -> str:
-    rules = [
-        f".t {{ color: {colours.ink}; }}",
-        f".first {{ border-left-color: {colours.tick}; }}",
-        f".marked {{ border-left: 4px double {colours.alone}; }}",
-        f".t:focus {{ outline: 3px solid {colours.accent}; }}",
-        f".mark {{ color: {colours.mark}; }}",
-        f".raw {{ color: {colours.raw}; font-style: italic; }}",
-        *(f".c{place} {{ background-color: {color}; }}" for place, color in enumerate(colours.tokens)),
-        f".quiet {{ background-color: {colours.quiet}; }}",
-        f".special, .special * {{ background-color: {colours.special}; color: {colours.on_special}; font-weight: bold; }}",
-    ]
-    return "\n".join(rules)
-
-
-def section_html(heading: str, view: View) -> str:
-    lines = [f"<p>{escape_html(view.title)}</p>"]
-    for block in view.blocks:
-        lines += [tokens_html(block)] if isinstance(block, TokenText) else DRAW[type(block)](block, None, None)
-    body = "\n".join(lines)
-    return f"<details open><summary>{escape_html(heading)}</summary>\n<div>{body}</div></details>"
-
-
-def tokens_html(block: TokenText) -> str:
-    """A text as its tokens, each with its description."""
-    caption = f"<p>{escape_html(block.caption)}</p>" if block.caption else ""
-    return f'{caption}<p class="tokens">{"<wbr>".join(draw_clusters(block, PageTokens(block)))}</p>'
-
-
-class PageTokens(TokenTags):
-    """Tokens with classes; the first run of each can have the focus, and then displays the description."""
-
-    def token(self, place: int, inner: str, *, first: bool) -> str:
-        view, block = self.block.tokens[place], self.block
-        quiet = "quiet" if place in block.quiet else f"c{place % len(COLORS)}"
-        names = ["t", "special" if view.special else quiet]
-        if not first:
-            return f'<bdi class="{" ".join(names)}">{inner}</bdi>'
-        names += ["first", *(["marked"] if place in block.marked else [])]
-        title = escape_html(block.titles[place] if block.titles else token_title(view))
-        return f'<bdi class="{" ".join(names)}" tabindex="0">{inner}<span class="said">{title}</span></bdi>'
-
-    def part(self, place: int, part: DrawnPart) -> str:
-        text = super().part(place, part)
-        names = {"mark": "mark", "bytes": "raw"}
-        return f'<span class="{names[part.kind]}">{text}</span>' if part.kind in names else text
 
 
 def linked_tokens(tokens: Sequence[TokenView], marked: frozenset[int] = frozenset()) -> str:

@@ -171,6 +171,8 @@ class Shown:
         Raises:
             ImportError: pandas is not installed.
         """
-        import pandas as pd  # type: ignore[import-untyped]
-
+        try:
+            import pandas as pd  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: pip install pandas", name="pandas") from error
         return pd.DataFrame(self.to_rows())

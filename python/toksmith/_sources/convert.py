@@ -33,8 +33,6 @@ from .._training.surgery import IdMap
 from ..errors import InvalidOption
 from .load import load
 
-__all__ = ["ConversionReport", "IdDifference", "PeerRun", "convert"]
-
 BATCH_CHARS = 1 << 20
 AROUND = 4  # ids in a report before and after the first different id
 # Texts on which tokenizers often differ: the corpus of a conversion if the caller gives none.

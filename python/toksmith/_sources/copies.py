@@ -10,14 +10,11 @@ from collections.abc import Sequence
 
 from .. import _core
 from .._base.arguments import check_flag, check_items, check_path
-from .._base.paths import read_file, similar_files
-from .._base.wording import close_names
+from .._base.paths import read_file
 from .._storage.atomic_files import make_folder, write_files
-from ..errors import FormatError, UnknownName
+from ..errors import FormatError
 from .encodings import ENCODINGS, WHEEL_FOLDER, encoding_of_data, find_file
-from .load import encoding_by_name
-
-__all__ = ["copy_encodings"]
+from .load import encoding_by_name, unknown_source
 
 Source = str | os.PathLike[str]
 
@@ -65,7 +62,7 @@ def read_published(source: str) -> tuple[str, bytes]:
     """The name and the bytes of a published file."""
     name = encoding_by_name(source)
     if name is None and not os.path.lexists(source):
-        raise UnknownName("encoding or file", source, close_names(source, ENCODINGS) or similar_files(source))
+        raise unknown_source(source)
     data = find_file(ENCODINGS[name])[1] if name else read_file(source)
     if (row := encoding_of_data(data)) is None:
         raise FormatError(source, None, "is not published; expected the SHA-256 of one of toksmith.encodings()")

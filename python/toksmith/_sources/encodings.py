@@ -27,20 +27,6 @@ from .._model.patterns import splitters
 from .._storage.atomic_files import write_file
 from ..errors import DownloadError, FormatError
 
-__all__ = [
-    "ENCODINGS",
-    "MODELS",
-    "PREFIXES",
-    "WHEEL_FOLDER",
-    "Published",
-    "encoding_of",
-    "encoding_of_data",
-    "encodings",
-    "find_file",
-    "load_published",
-    "models",
-]
-
 SITE = "https://openaipublic.blob.core.windows.net/encodings/"
 WHEEL_FOLDER = "toksmith_vocabulary"  # the folder of installed wheels among the packages; it has no `__init__.py`
 TIMEOUT_S = 30

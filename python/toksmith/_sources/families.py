@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["FAMILIES", "advice_on_model"]
-
 GATED = "accept the licence on its page, then run hf auth login"
 OLD_CLAUDE = "the package anthropic 0.38.0 has the tokenizer of Claude 2 and older: pass the path of its tokenizer.json"
 CLAUDE = (

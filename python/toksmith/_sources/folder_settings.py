@@ -20,8 +20,6 @@ from .._tokenizer.chat.conversation import (
 )
 from .._tokenizer.tokenizer import Tokenizer
 
-__all__ = ["write_folder"]
-
 # The settings that mean the same in every class of transformers, besides the roles.
 CARRIED = (
     *("model_max_length", "chat_template", "padding_side", "truncation_side", "model_input_names"),

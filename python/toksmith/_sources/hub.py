@@ -21,8 +21,6 @@ from .._base.paths import SUFFIXES
 from .._render.streams import LOG
 from ..errors import DownloadError, FormatError
 
-__all__ = ["download_from_hub", "hub_name"]
-
 # The first row whose files a repository holds is its tokenizer. Names in one row are one tokenizer.
 CHOICES = (
     ("*.toksmith",),

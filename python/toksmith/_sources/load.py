@@ -13,9 +13,7 @@ from .._formats import refuse_arguments
 from .._model.patterns import UNSET, PatternArgument
 from .._tokenizer.tokenizer import Tokenizer
 from ..errors import FormatError, InvalidOption, UnknownName
-from .encodings import ENCODINGS, encoding_of, encoding_of_data, load_published
-
-__all__ = ["encoding_by_name", "load"]
+from .encodings import ENCODINGS, MODELS, encoding_of, encoding_of_data, load_published
 
 
 def load(
@@ -110,6 +108,12 @@ def encoding_by_name(source: str) -> str | None:
     return None if encoding is None or os.path.lexists(source) else encoding
 
 
+def unknown_source(source: str) -> UnknownName:
+    """The error for a name of nothing, with similar names of encodings, models or files."""
+    similar = close_names(source, {**ENCODINGS, **MODELS}) or similar_files(source)
+    return UnknownName("encoding or file", source, similar)
+
+
 def resolve_path(source: str | os.PathLike[str], revision: str | None, *, download: bool) -> str | os.PathLike[str]:
     """The path of the file: the source itself, or the repository's file in the hub's cache."""
     if not isinstance(source, str) and os.fspath(source) in ENCODINGS and not os.path.lexists(source):
@@ -128,7 +132,7 @@ def resolve_path(source: str | os.PathLike[str], revision: str | None, *, downlo
         raise UnknownName("tokenizer", source, advice=advice)
     name_parts = hub_name(source)
     if name_parts is None or is_in_folder:
-        raise UnknownName("encoding or file", source, close_names(source, ENCODINGS) or similar_files(source))
+        raise unknown_source(source)
     repository, own_revision = name_parts
     if own_revision is not None:
         refuse_revision(revision, f"{source!r} names a revision already")

@@ -13,8 +13,6 @@ from .._tokenizer.tokenizer import Tokenizer
 from ..errors import InvalidOption
 from .load import load
 
-__all__ = ["TokenizerSource", "Tokenizers", "describe_tokenizer", "name_tokenizers", "resolve_tokenizer"]
-
 TokenizerSource = Tokenizer | str | os.PathLike[str]
 Tokenizers = TokenizerSource | Mapping[str, TokenizerSource] | Sequence[TokenizerSource]
 EXPECTED = "a Tokenizer, a name or a file, a dict of them by name, or a list of them"

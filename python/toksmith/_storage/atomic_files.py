@@ -20,23 +20,6 @@ from .._base.paths import describe_error, open_guarded, status_of, url_of
 from .._base.system import SYSTEM
 from ..errors import FormatError
 
-__all__ = [
-    "UNFINISHED",
-    "AtomicFiles",
-    "NewFile",
-    "TemporaryFile",
-    "current_path",
-    "finish_renames",
-    "lock_renamed",
-    "make_folder",
-    "remove_leftovers",
-    "resolve_path",
-    "wrap_read_errors",
-    "wrap_write_errors",
-    "write_file",
-    "write_files",
-]
-
 Path = str | os.PathLike[str]
 State = list[int] | None
 UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.tmp")

@@ -35,8 +35,6 @@ from .atomic_files import (
 )
 from .temporary_folder import temporary_folder
 
-__all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "make_subfolder", "sync_folder"]
-
 TEMPORARY_SUFFIX_LENGTH = 21  # characters appended to the name of a file that is being written
 
 

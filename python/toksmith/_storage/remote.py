@@ -20,27 +20,6 @@ from .._base.paths import check_regular, url_of
 from ..errors import ToksmithError
 from .temporary_folder import temporary_folder
 
-__all__ = [
-    "InputFacts",
-    "LocalInput",
-    "RemoteInput",
-    "create_if_absent",
-    "download_file",
-    "files_below",
-    "glob_urls",
-    "input_at",
-    "is_writable",
-    "list_sizes",
-    "open_remote",
-    "read_range",
-    "read_small_files",
-    "remote_facts",
-    "remove_files",
-    "temporary_copy",
-    "upload_file",
-    "write_small_file",
-]
-
 READ_ONLY = ("http", "https")
 BUCKETS = {"s3": "bucket", "gs": "bucket", "hf": "repository"}
 COPIED_AT_A_TIME = 1 << 24

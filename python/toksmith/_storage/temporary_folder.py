@@ -14,8 +14,6 @@ from pathlib import Path
 from .._base.system import SYSTEM
 from .atomic_files import UNFINISHED, TemporaryFile, wrap_write_errors
 
-__all__ = ["temporary_folder"]
-
 NAME = "toksmith-work"  # of the held files, before the suffix of `TemporaryFile`
 
 

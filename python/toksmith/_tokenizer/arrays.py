@@ -16,8 +16,6 @@ from ..errors import OF_A_PLACE, InvalidOption
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["check_id_type", "is_column", "ragged_ids"]
-
 
 def check_id_type(dtype: DTypeLike, ids: NDArray[np.uint32]) -> np.dtype[Any]:
     """The type, if it holds all these ids.

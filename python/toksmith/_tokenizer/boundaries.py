@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
     from .results import Chunk, Healing
 
-__all__ = [
-    "SortedTokens",
-    "first_drift",
-    "heal_prompt",
-    "longest_added",
-    "pieces_of",
-    "split_chunks",
-    "truncate_text",
-]
-
 Some = TypeVar("Some", str, bytes)
 PER_ID = 8  # a first guess of the bytes per id
 

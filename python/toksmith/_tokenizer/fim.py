@@ -15,8 +15,6 @@ from typing import Literal
 from ..errors import InvalidOption
 from .tokenizer import Text, Tokenizer
 
-__all__ = ["FimMarks", "fim", "fim_marks"]
-
 
 @dataclass(frozen=True)
 class FimMarks:

@@ -17,8 +17,6 @@ from .._model.model import Model
 from .._render import Table
 from .boundaries import SortedTokens
 
-__all__ = ["MemoryUse", "memory_use"]
-
 
 @dataclass(frozen=True, repr=False)
 class MemoryUse(_render.Shown):

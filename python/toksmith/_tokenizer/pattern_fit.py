@@ -21,8 +21,6 @@ from .._formats.texts import from_gpt2_alphabet
 from .._model.model import BYTE_TOKENS, Model, Step, TokenTable
 from .._model.steps import engine_of
 
-__all__ = ["TokenTexts", "differs_alone", "find_misfits", "token_texts"]
-
 SPACE_MARK = "▁"
 
 

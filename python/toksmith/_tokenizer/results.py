@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, Any, overload
 
@@ -14,11 +15,12 @@ from numpy.typing import NDArray
 from .. import _core
 from .._base.threads import one_call_at_a_time
 from .._base.wording import number_of, preview_items, quote_value
+from .._model.model import BYTE_TOKENS
 from .._model.steps import character_options
 from ..errors import InvalidOption, UnknownName
 
 if TYPE_CHECKING:
-    from .._model.model import Model
+    from .._model.model import Model, Step
     from .._render import View
 
 __all__ = [
@@ -48,10 +50,21 @@ class Ragged:
     Attributes:
         ids: uint32, shape (n,).
         ends: uint64, shape (texts,), ascending; the last is n.
+        mask: uint8, shape (n,), of `Tokenizer.encode_chats`: 1 for text of
+            the assistant; None for other texts.
     """
 
     ids: NDArray[np.uint32]
     ends: NDArray[np.uint64]
+    mask: NDArray[np.uint8] | None = None
+
+    @staticmethod
+    def joined(parts: Sequence[Ragged]) -> Ragged:
+        """The texts of all parts, with masks."""
+        before = accumulate((len(part.ids) for part in parts), initial=0)
+        ends = [part.ends + np.uint64(first) for part, first in zip(parts, before, strict=False)]
+        masks = [part.mask for part in parts if part.mask is not None]
+        return Ragged(np.concatenate([part.ids for part in parts]), np.concatenate(ends), np.concatenate(masks))
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -402,6 +415,8 @@ class StreamDecoder:
 
 
 REPLACEMENT = "\ufffd".encode()
+LOCAL = {"byte_characters", "byte_fallback", "fuse", "strip", "metaspace", "word_end", "wordpiece", "spaced"}
+CONTEXT = 16  # ids
 
 
 class DecodeAtEnd:
@@ -426,11 +441,15 @@ class DecodeFromStart:
     """Decodes a stream of ids from its start each time, for a model whose steps need all tokens together.
 
     Bytes are settled if another token does not change them. `breaker` is the token that changes most: a byte that
-    makes the bytes before it invalid UTF-8, or any token if the model has no byte tokens.
+    makes the bytes before it invalid UTF-8, or any token if the model has no byte tokens. If the steps are local, the
+    last tokens decide how the stream goes on, and the others are dropped. No byte of a run of `byte_ids` is settled
+    before the run ends.
     """
 
-    def __init__(self, decode: Callable[[list[int]], bytes], breaker: int | None) -> None:
-        self._decode = decode
+    def __init__(
+        self, decode: Callable[[list[int]], bytes], breaker: int | None, local: bool, byte_ids: Collection[int] = ()
+    ) -> None:
+        self._decode, self._local, self._byte_ids = decode, local, byte_ids
         self._breaker = [] if breaker is None else [breaker]
         self._ids: list[int] = []
         self._sent = b""
@@ -439,7 +458,11 @@ class DecodeFromStart:
         """The bytes that these ids settle, and False: the stream is no longer fresh."""
         if fresh:
             self._ids, self._sent = [], b""
-        longer = [*self._ids, *ids]
+        new = [*ids]
+        if self._ids and self._ids[-1] in self._byte_ids and all(id in self._byte_ids for id in new):
+            self._ids += new
+            return b"", False
+        longer = self._ids + new
         now, then = self._decode(longer), self._decode(longer + self._breaker)
         self._ids = longer
         end = next((at for at, (a, b) in enumerate(zip(now, then, strict=False)) if a != b), min(len(now), len(then)))
@@ -449,12 +472,22 @@ class DecodeFromStart:
         if not settled.startswith(self._sent):
             return b"", False
         before, self._sent = self._sent, settled
+        last = longer[-CONTEXT:]
+        if self._local and settled == now and len(longer) > 2 * CONTEXT and (sent := self._decode(last)):
+            self._ids, self._sent = last, sent
         return settled[len(before) :], False
 
     def rest(self) -> bytes:
         """The bytes that were not returned yet; the stream starts again."""
         ids, before, self._ids, self._sent = self._ids, self._sent, [], b""
         return self._decode(ids)[len(before) :] if ids else b""
+
+
+def is_local(step: Step) -> bool:
+    """Whether a decoder rewrites a token without regard to tokens far from it, if the text before is not empty."""
+    options = dict(step.options)
+    single = options.get("dialect") == "literal" and len(str(options["pattern"])) == 1
+    return single if step.kind == "replace" else step.kind in LOCAL
 
 
 def stream_decoder(engine: _core.Engine, model: Model, errors: str) -> StreamDecoder:
@@ -466,7 +499,11 @@ def stream_decoder(engine: _core.Engine, model: Model, errors: str) -> StreamDec
         return StreamDecoder(engine.decode_more, errors)
     breakers = (id for token in (b"<0xFF>", "ÿ".encode()) if (id := model.vocab.id(token)) is not None)
     breaker = next(breakers, next(iter(model.ids[:1].tolist()), None))  # without bytes, any token
-    stream = DecodeFromStart(engine.decode_bytes, breaker)
+    local = all(map(is_local, model.decoders))
+    byte_ids = {id for token in BYTE_TOKENS if (id := model.vocab.id(token)) is not None}
+    if not local or breaker not in byte_ids or all(step.kind != "byte_fallback" for step in model.decoders):
+        byte_ids = set()
+    stream = DecodeFromStart(engine.decode_bytes, breaker, local, byte_ids)
     return StreamDecoder(stream.more, errors, stream.rest)
 
 

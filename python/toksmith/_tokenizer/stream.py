@@ -8,8 +8,6 @@ from .. import _core
 from .._base.threads import one_call_at_a_time
 from ..errors import shift_offsets
 
-__all__ = ["CONTEXT", "Special", "StreamEncoder", "as_utf8", "check_text", "offset_in"]
-
 Special = str | Collection[str]
 CONTEXT = 8  # bytes before a cut that decide it, in addition to added tokens
 

@@ -8,24 +8,27 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 from .. import _core
 from .._base import arguments
 from .._base import lazy_numpy as np
 from .._base.arguments import add_advice, as_sequence, check_flag, check_int, check_items, check_special
-from .._base.threads import thread_count
+from .._base.threads import cached_property, thread_count
 from .._model.model import AddedToken, Model
 from .._model.steps import engine_of, template_of
 from ..errors import InvalidOption, NotInVocabulary, UnknownId
 from . import arrays, boundaries
+from .awaitable import make_awaitable
 from .stream import StreamEncoder
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from .chat.ids import ChatEncoding
+    from .chat.parse import MessageParser, ParsedMessage
+    from .chat.turns import Conversation
     from .marks import TrustedEncoder
     from .memory import MemoryUse
     from .results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
@@ -401,6 +404,124 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         options = ConversationOptions(messages, tools, add_generation_prompt, continue_final_message, variables or {})
         return encode_conversation(self, template, options)
 
+    def parse(self, ids: Iterable[int], *, family: str | None = None, thinking: bool = False) -> ParsedMessage:
+        """The message that a model wrote, from the ids that it sampled: content,
+        thinking and tool calls.
+
+        Ids decide what is a mark: `<tool_call>` as ordinary text is content,
+        except for tokenizers without this added token, whose models write it
+        as text. No ids of the model are an error: what does not follow the
+        grammar is text, with a problem.
+
+        Args:
+            ids: After the generation prompt, with or without the id that ends
+                the turn.
+            family: "chatml" (Qwen), "llama", "mistral", "deepseek", "gemma" or
+                "harmony" (GPT-OSS); None for the family whose added tokens
+                the tokenizer has.
+            thinking: Whether the prompt began the thinking, as with
+                DeepSeek-R1.
+        Raises:
+            UnknownId: No token has one of the ids.
+            InvalidOption: The tokenizer lacks the marks of the family.
+            UnknownName: There is no such family.
+
+        >>> import toksmith
+        >>> marks = ["<|im_end|>", "<tool_call>", "</tool_call>"]
+        >>> tok = toksmith.train("low lower", 262, special_tokens=marks)
+        >>> text = 'low<tool_call>{"name": "f", "arguments": {"n": 1}}</tool_call><|im_end|>'
+        >>> found = tok.parse(tok.encode(text, special="allow"))
+        >>> found.content, found.tool_calls, found.complete
+        ('low', (ToolCall(name='f', arguments={'n': 1}, problem='', id=''),), True)
+        """
+        parser = self.parser(family, thinking=thinking)
+        parser.feed(ids)
+        return parser.finish()
+
+    def parser(self, family: str | None = None, *, thinking: bool = False) -> MessageParser:
+        """A parser for ids that come one by one; see `parse`.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260, special_tokens=["<|im_end|>"])
+        >>> parser = tok.parser("chatml")
+        >>> [parser.feed(id).content for id in tok.encode("low ☀")], parser.finish().complete
+        (['low', 'low ', 'low ', 'low ', 'low ☀'], False)
+        """
+        from .chat.parse import make_parser
+
+        return make_parser(self, family, thinking)
+
+    def encode_chats(
+        self,
+        conversations: Iterable[Sequence[Mapping[str, Any]]],
+        *,
+        template: str | os.PathLike[str],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+    ) -> Ragged:
+        """The ids of many conversations in one array, with the mask of the
+        assistant's ids: the data of supervised fine-tuning.
+
+        Ids and masks are those of `chat`, and arguments mean the same. The
+        core encodes conversations without the interpreter's lock while the
+        template renders the next ones, in about 2 million characters at a
+        time.
+
+        Args:
+            conversations: Of messages, as `chat` takes them; any iterable.
+        Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape
+            (conversations,); `.mask` uint8, shape (n,).
+        Raises: as `chat`; InvalidOption gives the number of the conversation
+            that the template refuses.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260, special_tokens=["<|im_start|>", "<|im_end|>"])
+        >>> talk = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]
+        >>> found = tok.encode_chats([talk, talk[:1]], template="chatml")
+        >>> found.ends.tolist(), tok.decode(found.ids[found.mask == 1])
+        ([25, 34], 'lower')
+        """
+        from .chat.conversation import ConversationOptions, encode_conversations
+
+        options = ConversationOptions((), tools, False, False, variables or {})
+        return encode_conversations(self, conversations, template, options, thread_count(threads))
+
+    def conversation(
+        self,
+        template: str | os.PathLike[str],
+        *,
+        messages: Iterable[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Conversation:
+        """A conversation that grows turn by turn: its ids are those of `chat`,
+        and a new turn renders and encodes only what is new.
+
+        The template's clock shows the time of this call for all turns.
+
+        Args:
+            template, tools, variables: As for `chat`.
+            messages: The first messages.
+        Raises: as `chat`.
+        Cost: of a turn, that of its own text, if the template reads each
+            message once, in order. A template that reads later messages first
+            (Qwen3's, which drops older reasoning) renders all turns again.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260, special_tokens=["<|im_start|>", "<|im_end|>"])
+        >>> talk = tok.conversation("chatml")
+        >>> edit = talk.add("user", "low")
+        >>> prompt = talk.prompt()
+        >>> talk.add_sampled([257, tok.token_id("<|im_end|>")])
+        <TurnEdit 0 ids from 9 on become [258, 97, 115, 115, 105, 115, …]>
+        >>> talk.ids[: len(prompt)].tolist() == prompt.tolist()
+        True
+        """
+        from .chat.turns import Conversation
+
+        return Conversation(self, template, messages, tools, variables or {})
+
     def encode_padded(
         self,
         texts: Iterable[Text],
@@ -527,6 +648,12 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         Returns: uint64, shape (texts,).
         """
         return self._engine.count_batch(as_sequence(texts), special, errors, thread_count(threads))
+
+    acount = make_awaitable(count)
+    acount_batch = make_awaitable(count_batch)
+    aencode = make_awaitable(_encode)
+    aencode_batch = make_awaitable(encode_batch)
+    achat = make_awaitable(chat)
 
     def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
         """The longest prefix that ends after one of the text's first
@@ -722,6 +849,15 @@ class Tokenizer(_core.TextCalls, metaclass=TokenizerType):
         from .marks import is_mark  # imported on demand: few calls need it
 
         return tuple(token for token in self.model.added_tokens if is_mark(self.model, token))
+
+    @cached_property
+    def _added_contents(self) -> frozenset[str]:
+        return frozenset(token.content for token in self.model.added_tokens)
+
+    @cached_property
+    def _mark_finder(self) -> _core.Marks:
+        ids = {token.id for token in self._marks} - {self.model.unknown_id}
+        return _core.Marks([token.content for token in self._marks], [*ids])
 
     @cached_property
     def _trusted_encoder(self) -> TrustedEncoder:

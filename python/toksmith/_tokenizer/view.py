@@ -1,7 +1,6 @@
 """The displays of a tokenizer: its one-line `repr` and its card in a notebook.
 
-The card shows the fields that decide ids, and some tokens. Left out: all tokens and merges
-(`toksmith.explain.overview`).
+The card shows the fields that decide ids, and some tokens.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ from typing import Any
 
 from .._base.wording import number_of, shorten_middle
 from .._model.patterns import patterns
-
-__all__ = ["card_html", "repr_line"]
 
 LAST_TOKENS, FIRST_SPECIALS = 12, 5
 

@@ -37,8 +37,6 @@ from .merge_loop import DIGITS, NO_LIMIT, SUPERWORDS, Phase, first_uncertified, 
 from .options import Options, Outcome, Run, check_options, stop_reason
 from .word_marks import MarkedOptions, train_marked
 
-__all__ = ["train"]
-
 CHARACTERS = r"(?s:.)"
 
 

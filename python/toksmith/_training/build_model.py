@@ -14,8 +14,6 @@ from ..errors import CorpusError, InvalidOption
 from .counts import PieceCounts
 from .options import Options, stop_reason
 
-__all__ = ["model_from_merges", "model_from_pieces"]
-
 ROWS_AT_A_TIME = 4096  # as Python integers, all rows would take many times the memory of the array
 
 

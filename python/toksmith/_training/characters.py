@@ -27,8 +27,6 @@ from .counts import PieceCounts, require_option
 from .merge_loop import NO_LIMIT, Merge, MergeRules, Phase, Start, learn_merges
 from .options import Outcome, Run, check_merging, stop_reason
 
-__all__ = ["CharacterOptions", "train_characters"]
-
 BOUNDARY = "\uffff"  # replaces a user symbol; no word contains it
 WORDS = f" ?[^ \n{BOUNDARY}]+| |\n"
 TEXTS = f"[^{BOUNDARY}]+"

@@ -20,8 +20,6 @@ from .._base.paths import Room, read_file
 from .._storage.atomic_files import write_file
 from ..errors import CheckpointError, FormatError, InvalidOption
 
-__all__ = ["Checkpoint"]
-
 Line = tuple[int, int, int, int, int]
 NUMBERS = 6
 # The number of digits of the largest number in the file.

@@ -12,8 +12,6 @@ from types import MappingProxyType
 
 from ..errors import InvalidOption
 
-__all__ = ["LANGUAGES", "TrainingKind", "refuse_untaken", "select_kind", "training_kinds"]
-
 EVERY_KIND = ("corpus", "vocab_size", "kind", "unit", "pattern", "special_tokens", "threads", "progress")
 MERGING = ("merges", "ties", "min_count", "max_token_bytes")
 RARE_AND_LONG = ("min_piece_count", "max_piece_bytes")

@@ -20,8 +20,6 @@ from ..errors import InvalidOption
 from .counts import PieceCounts
 from .merge_loop import NO_LIMIT
 
-__all__ = ["MODES", "LanguageCounts", "ParityOptions", "refuse_with_languages"]
-
 MODES = ("hybrid", "parity", "window")
 WINDOW, ALPHA = 100, 2.0
 NO_LANGUAGE = np.iinfo(np.uint32).max

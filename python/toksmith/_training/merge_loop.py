@@ -16,20 +16,6 @@ import numpy as np
 from .. import _core
 from .checkpoint import Checkpoint
 
-__all__ = [
-    "DIGITS",
-    "NO_LIMIT",
-    "SUPERWORDS",
-    "Merge",
-    "MergeRules",
-    "Phase",
-    "Start",
-    "Train",
-    "first_uncertified",
-    "learn_merges",
-    "seed_merges",
-]
-
 Merge = tuple[int, int, int]
 Train = Callable[
     [_core.CountedPieces, Mapping[str, Any], Callable[[_core.LearnedMerges], object] | None], _core.LearnedMerges

@@ -20,8 +20,6 @@ from .counts import Limits, PieceCounts, require_option
 from .languages import ParityOptions
 from .merge_loop import DIGITS, NO_LIMIT, SUPERWORDS, MergeRules, Start, Train
 
-__all__ = ["Options", "Outcome", "Run", "check_merging", "check_options", "stop_reason"]
-
 
 @dataclass(frozen=True)
 class Run:

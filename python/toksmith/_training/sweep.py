@@ -17,8 +17,6 @@ from .._model.model import Model, TokenTable, TrainingRecord
 from .._tokenizer.tokenizer import Tokenizer
 from ..errors import CorpusError, InvalidOption
 
-__all__ = ["SweepRow", "rewind", "sweep"]
-
 
 @dataclass(frozen=True)
 class SweepRow:

@@ -25,8 +25,6 @@ from .counts import PieceCounts
 from .merge_loop import Merge
 from .options import Outcome, Run, stop_reason
 
-__all__ = ["MarkedOptions", "train_marked"]
-
 FIRST, LAST = 0xFF, 0xFE  # bytes that UTF-8 never uses: before the first character of a word, and after the last
 BATCH = 1 << 18  # characters
 BETWEEN_WORDS = re.compile("[ \n]")

@@ -1,9 +1,8 @@
 """Drop-in adapters: the interfaces of other libraries on toksmith's engine.
 
 `toksmith.compat.tiktoken`, `toksmith.compat.tokenizers` and so on are
-imported on first use. None needs the library that it replaces, except
-`transformers`, whose classes it extends. `install` registers a drop-in
-under the name of its library.
+imported on first use. None needs the library that it replaces. `install`
+registers a drop-in under the name of its library.
 """
 
 from importlib import import_module as _import_module
@@ -18,7 +17,10 @@ def __getattr__(name: str) -> _Any:
     if name == "install":
         return _import_module("._install", __name__).install
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+        hint = f"it has {', '.join(__all__)}"
+        if name == "transformers":
+            hint = "toksmith.accelerate() runs transformers on the engine, and tok.save('folder/') writes what it loads"
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {hint}")
     return _import_module(f".{name}", __name__)
 
 

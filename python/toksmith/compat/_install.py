@@ -8,8 +8,6 @@ from types import ModuleType
 
 from ..errors import InvalidOption
 
-__all__ = ["install"]
-
 # The drop-ins, each with its modules by the library's names.
 MODULES: dict[str, tuple[str, ...]] = {
     "minbpe": (),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
@@ -20,6 +19,7 @@ import numpy as np
 from .. import _formats
 from .._base.arguments import check_items
 from .._formats import FORMATS
+from .._formats.minbpe import render_token, replace_control_characters, vocab_text
 from .._model.model import AddedToken, Model, TokenTable
 from .._model.patterns import UNSET, patterns, splitters
 from .._sources.encodings import load_published
@@ -75,16 +75,6 @@ def merge(ids: list[int], pair: Pair, idx: int) -> list[int]:
         merged.append(idx if matches else ids[at])
         at += 2 if matches else 1
     return merged
-
-
-def replace_control_characters(s: str) -> str:
-    """The text with characters of Unicode's categories C escaped."""
-    return "".join(char if unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}" for char in s)
-
-
-def render_token(t: bytes) -> str:
-    """A token as readable text."""
-    return replace_control_characters(t.decode("utf-8", errors="replace"))
 
 
 class Tokenizer:
@@ -343,10 +333,6 @@ class GPT4Tokenizer(RegexTokenizer):
 
     def save_vocab(self, vocab_file: str | os.PathLike[str]) -> None:
         """Write a readable list of the tokens."""
-        pairs = {id: pair for pair, id in self.merges.items()}
         token_bytes = {id: bytes(self.inverse_byte_shuffle[byte] for byte in token) for id, token in self.vocab.items()}
-        lines = []
-        for id, token in token_bytes.items():
-            parts = "".join(f"[{render_token(token_bytes[part])}]" for part in pairs.get(id, ()))
-            lines.append(f"{parts} -> [{render_token(token)}] {id}" if parts else f"[{render_token(token)}] {id}")
-        write_file(vocab_file, "".join(f"{line}\n" for line in lines).encode())
+        merges = [(left, right, id) for (left, right), id in self.merges.items()]
+        write_file(vocab_file, vocab_text(merges, token_bytes).encode())

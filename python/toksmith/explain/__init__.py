@@ -20,7 +20,7 @@ slow   ▏s▏low  115 257
 from __future__ import annotations
 
 from ._budget import CONTEXTS, Budget, BudgetRow, budget
-from ._chat import CHAT_TEMPLATES, ChatMessage, Conversation, Injection, chat
+from ._chat import CHAT_TEMPLATES, ChatMessage, ChatView, Injection, chat
 from ._compare import Cuts, Difference, Differences, differences
 from ._folder import FileTokens, FolderMap, Waste, folder
 from ._folder_files import SkippedFile, unignored
@@ -29,7 +29,6 @@ from ._inference import Inference, InferenceCut, inference
 from ._language_model import Flow, FlowStage, Prediction, Targets, flow, targets
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
-from ._overview import Overview, overview
 from ._pieces import Pieces, Token, text
 from ._prompt import Prompt, prompt
 from ._rules import Symbol, Use
@@ -51,7 +50,7 @@ __all__ = [
     "BudgetRow",
     "Candidate",
     "ChatMessage",
-    "Conversation",
+    "ChatView",
     "Cuts",
     "Difference",
     "Differences",
@@ -77,7 +76,6 @@ __all__ = [
     "Merges",
     "Ngrams",
     "Node",
-    "Overview",
     "PairCount",
     "PairStep",
     "Pieces",
@@ -111,7 +109,6 @@ __all__ = [
     "lint",
     "merges",
     "ngrams",
-    "overview",
     "prompt",
     "ranks",
     "search",

@@ -15,8 +15,6 @@ from ..errors import InvalidOption
 from ..reference import utf8
 from ._inputs import token_ends
 
-__all__ = ["CONTEXTS", "Budget", "BudgetRow", "budget"]
-
 # The context lengths of the models that tutorials name, in tokens of each model's own tokenizer.
 CONTEXTS: Mapping[str, int] = {"GPT-2": 1024, "GPT-3": 2048, "Llama 1": 2048, "Llama 2": 4096, "GPT-4 32k": 32768}
 

@@ -26,7 +26,7 @@ from .._tokenizer.tokenizer import Tokenizer
 from ..errors import FormatError, InvalidOption
 from ._inputs import view_tokens
 
-__all__ = ["CHAT_TEMPLATES", "ChatMessage", "Conversation", "Injection", "chat"]
+__all__ = ["CHAT_TEMPLATES", "ChatMessage", "ChatView", "Injection", "chat"]
 
 MOST_RENDERED = 50_000_000  # characters of all beginnings of a conversation together
 BEGINNING = 60  # characters of a message in a table
@@ -73,7 +73,7 @@ class Injection:
 
 
 @dataclass(frozen=True, repr=False)
-class Conversation(Shown):
+class ChatView(Shown):
     """A conversation as tokens.
 
     Attributes:
@@ -192,7 +192,7 @@ def chat(
     add_generation_prompt: bool | None = None,
     appended: Sequence[Mapping[str, Any]] | None = None,
     variables: Mapping[str, Any] | None = None,
-) -> Conversation:
+) -> ChatView:
     """A conversation as tokens: the tokens of the template, the cost of each
     message, text that spells control tokens, and the ids that stay when
     messages are appended.
@@ -236,7 +236,7 @@ def chat(
         appended = [{"role": "user", "content": "Go on."}]
         appended = appended if last in ("", "assistant") else [{"role": "assistant", "content": "Yes."}, *appended]
     longer, why = try_render(render, [*messages, *appended], prompt=prompt)
-    return Conversation(
+    return ChatView(
         describe_tokenizer(tok),
         whole.text,
         tuple(

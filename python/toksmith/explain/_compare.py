@@ -21,8 +21,6 @@ from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
 from ._inputs import format_tokens, token_ends, view_tokens
 
-__all__ = ["Cuts", "Difference", "Differences", "differences"]
-
 MOST_DIFFERENCES = 50
 MOST_SHOWN = 100  # items in a `repr`
 AT_ONCE = 1 << 12  # values that an iteration makes at a time

@@ -22,8 +22,6 @@ from ..errors import OF_A_PLACE, CorpusError, InvalidOption
 from ._folder_files import FoundFile, SkippedFile, find_files
 from ._waste import COPY, PART_RULES, WASTES, WasteRow, file_rule, remove_parts
 
-__all__ = ["FileTokens", "FolderMap", "Waste", "folder"]
-
 HELD_TEXTS = 1 << 24  # bytes of files in one batch
 AT_ONCE = 1 << 24  # bytes of a block of a file that is too large for a batch
 REFUSED = OF_A_PLACE  # errors of a tokenizer about one text: only this text is skipped

@@ -17,8 +17,6 @@ from .._base.arguments import check_text as text_argument
 from ..errors import CorpusError
 from ..reference import utf8
 
-__all__ = ["FoundFile", "SkippedFile", "find_files", "unignored"]
-
 IGNORES = ".gitignore"
 OF_TOOLS = frozenset((".git", ".hg", ".svn", ".jj"))
 HELD = 1 << 24  # bytes

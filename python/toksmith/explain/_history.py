@@ -11,8 +11,6 @@ from .._render import Block, Line, Shown, Table, token_text
 from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from ..errors import InvalidOption
 
-__all__ = ["Event", "History", "history"]
-
 MOST_ROWS = 50
 
 

@@ -19,8 +19,6 @@ from ..errors import NotInVocabulary
 from ..reference import utf8
 from ._inputs import format_tokens, view_tokens
 
-__all__ = ["Inference", "InferenceCut", "inference"]
-
 OWN, LONGEST, FEWEST = "own rule", "longest prefix", "fewest tokens"
 MOST_ROWS = 50
 Spelled = tuple[int | None, bytes]  # a part of a piece: its id, and its bytes

@@ -13,14 +13,6 @@ from .._render import TokenView, token_text, token_views
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import cut
 
-__all__ = [
-    "format_tokens",
-    "piece_ends",
-    "split_pieces",
-    "token_ends",
-    "view_tokens",
-]
-
 INVALID = re.compile("([\udc80-\udcff]+)")  # decoded bytes that are not part of a character
 
 

@@ -15,8 +15,6 @@ from ..errors import InvalidOption
 from ..reference import utf8
 from ._inputs import format_tokens, piece_ends, view_tokens
 
-__all__ = ["Flow", "FlowStage", "Prediction", "Targets", "flow", "targets"]
-
 MOST_DRAWN = 200  # tokens of a text in `flow`
 MOST_ROWS = 30  # examples of a step
 

@@ -17,8 +17,6 @@ from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokeni
 from .._tokenizer.tokenizer import Text
 from ..errors import UnknownName
 
-__all__ = ["LINTS", "Finding", "Lint", "LintRow", "lint"]
-
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = get_args(Form)
 # Cyrillic and Greek letters that look like Latin ones.

@@ -15,8 +15,6 @@ from ..reference import utf8
 from ._inputs import format_tokens, split_pieces
 from ._rules import Rules, Symbol, rules_of
 
-__all__ = ["Candidate", "MergeStep", "Merges", "merges", "steps_of"]
-
 MOST_SYMBOLS = 512  # every step looks at every pair, and a longer view is unreadable
 MOST_ROWS = 100  # steps in the view
 MOST_OTHERS = 3  # pairs that could also merge, in a row of the view

@@ -13,8 +13,6 @@ from ..reference import utf8
 from ._inputs import format_tokens, piece_ends, token_ends
 from ._rules import ranks_of
 
-__all__ = ["Kind", "Pieces", "Token", "text", "token_kind"]
-
 Kind = Literal["whole", "starts inside", "ends inside", "inside", "byte", "special"]
 MOST_ROWS = 100
 SAID: dict[Kind, str] = {

@@ -14,8 +14,6 @@ from ..errors import InvalidOption
 from ..reference import utf8
 from ._inputs import view_tokens
 
-__all__ = ["Prompt", "prompt"]
-
 MOST_TOKENS = 24  # tokens shown before the end
 AFTER = 8  # tokens shown after the end
 MOST_CONTINUATIONS = 60

@@ -16,8 +16,6 @@ from .._model.model import BYTE_TOKENS, Model
 from .._tokenizer.tokenizer import Tokenizer
 from ..errors import InvalidOption
 
-__all__ = ["Rules", "Symbol", "Use", "ranks_of", "rules_of"]
-
 
 class Symbol(NamedTuple):
     """A symbol of a piece during merging: its bytes, and the id of its token

@@ -13,8 +13,6 @@ from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokeni
 from ..errors import InvalidOption
 from ._pieces import SAID, Kind, token_kind
 
-__all__ = ["Found", "Search", "search"]
-
 By = Literal["text", "bytes", "id"]
 
 

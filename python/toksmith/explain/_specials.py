@@ -15,8 +15,6 @@ from ..errors import SpecialTokenInText
 from ..reference import utf8
 from ._inputs import view_tokens
 
-__all__ = ["SpecialMatch", "Specials", "specials"]
-
 MOST_TOKENS = 400  # of each way, in the view
 MOST_MATCHES = 100
 

@@ -14,8 +14,6 @@ from .._render import Bars, Block, Line, Plot, Shown, Table
 from .._sources.named import Tokenizers, name_tokenizers
 from .._tokenizer.tokenizer import Special, Text
 
-__all__ = ["Lengths", "Ranks", "lengths", "ranks"]
-
 LONGEST = 24  # lengths with their own bar; all longer ones share one
 DECADES = (1, 10, 100, 1000, 10_000, 100_000)
 

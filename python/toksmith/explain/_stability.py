@@ -39,8 +39,6 @@ from ..errors import InvalidOption
 from ..reference import utf8
 from ._inputs import token_ends, view_tokens
 
-__all__ = ["Edit", "EditRow", "Edits", "Keystroke", "StabilityRow", "edit", "edits"]
-
 AROUND = 6  # unchanged tokens that are drawn on each side of an edit
 MOST_DRAWN = 400  # changed tokens that are drawn
 MOST_ENCODED = 50_000_000  # characters that all keystrokes of a tokenizer together can encode

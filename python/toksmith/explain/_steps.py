@@ -14,8 +14,6 @@ from .._training import train
 from ..errors import InvalidOption, UnknownId
 from ..reference import pair_counts, replace_pair, utf8
 
-__all__ = ["PairCount", "PairStep", "Steps", "steps"]
-
 MOST_BYTES = 4096  # of a text; every step counts all of its pairs, and a longer table is unreadable
 MOST_PAIRS = 8  # rows of each table in the view
 MOST_STEPS = 20  # tables in the view

@@ -19,8 +19,6 @@ from .._tokenizer.tokenizer import Text
 from ..errors import InvalidOption
 from ..reference import utf8
 
-__all__ = ["Ngrams", "Sizes", "ngrams", "sizes"]
-
 ENCODINGS = {"UTF-8": "utf-8", "UTF-16": "utf-16-le", "UTF-32": "utf-32-le"}
 MOST_BARS = 12
 UNITS = {"char": "character", "byte": "byte", "word": "word"}

@@ -13,8 +13,6 @@ from ._merges import MOST_SYMBOLS, steps_of
 from ._pieces import Kind, token_kind
 from ._rules import Rules, Symbol, Use, rules_of
 
-__all__ = ["Node", "Tree", "token"]
-
 DEEPEST = 40  # levels to draw: deeper ones do not fit on the page
 MOST_CHILDREN = 50
 

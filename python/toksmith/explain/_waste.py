@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import regex
 
-__all__ = ["COPY", "WASTES", "WasteRow", "file_rule", "remove_parts"]
-
 BEGINNING = 2000  # bytes of a file in which a comment can mark it as generated
 LONG_LINE, MINIFIED_FROM = 500, 2000  # bytes of a line on average, and of the file
 

@@ -19,8 +19,6 @@ from ..errors import InvalidOption, UnknownName
 from ._languages import LANGUAGES
 from ._parity import Parallel, Parity, parity
 
-__all__ = ["Fairness", "fairness"]
-
 TWICE = 2.0  # languages with a higher premium are counted in the summary
 MOST_NAMED = 300  # characters of names in a `repr`
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["LANGUAGES"]
-
 LANGUAGES: Mapping[str, str] = {
     "English": "A child asks why the sky is blue. The teacher opens the window and points at the light. "
     "Every answer begins with a good question. Tomorrow we will ask again.",

@@ -22,8 +22,6 @@ from .._sources.named import TokenizerSource, resolve_tokenizer
 from .._tokenizer.tokenizer import Text, Tokenizer
 from ..errors import InvalidOption, UnknownName
 
-__all__ = ["Language", "Parallel", "Parity", "documents_of", "parity"]
-
 Parallel = Text | Sequence[Text] | Path
 
 

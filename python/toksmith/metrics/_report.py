@@ -14,8 +14,6 @@ from ..errors import UnknownName
 from ._rows import METRICS, TABLES, Metric, Parts
 from ._sample import Sample, count_sample
 
-__all__ = ["Report", "measure", "names"]
-
 ARROWS = {"higher": "↑", "lower": "↓", "": ""}
 
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from ._sample import DIGITS, SPACES, TABS, Sample
 
-__all__ = ["METRICS", "TABLES", "Figures", "Metric", "Parts"]
-
 
 class Parts(NamedTuple):
     """The parts of a value, which is `numerator / denominator`."""

@@ -21,8 +21,6 @@ from .._model.model import check_numbers, plain_array
 from .._tokenizer.tokenizer import Special, Tokenizer
 from ..errors import InvalidOption
 
-__all__ = ["DIGITS", "SPACES", "TABS", "Sample", "Tokens", "count_sample", "tokens_of"]
-
 BATCH_CHARS = 16 << 20
 
 # The sizes of the core's tables: numbers of up to 12 digits, and indentation by up to 64 spaces or 16 tabs.

@@ -14,6 +14,7 @@ use crate::split::special::{Allow, Segment};
 use crate::steps::{Line, Origin, normalize};
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
+use crate::vocab::Unit;
 
 /// The ids of a text, and parallel values of each.
 #[derive(Debug, Default)]
@@ -84,6 +85,16 @@ impl IdsInPieces {
 }
 
 impl Encoder {
+    /// Whether the origins of ids are their ranges: no step rewrites a text, and every id is that of its own bytes.
+    #[must_use]
+    pub fn has_ranges_as_origins(&self) -> bool {
+        !self.is_slow()
+            && !self.is_staged()
+            && self.chars().is_none()
+            && self.vocab().unit() == Unit::Byte
+            && self.piece_encoder().unigram().is_none()
+    }
+
     /// Returns the ids of a text with their pieces and origins.
     ///
     /// # Errors
@@ -163,7 +174,6 @@ mod tests {
     use crate::split::Splitter;
     use crate::split::special::{AddedToken, AddedTokenFlags, AddedTokens};
     use crate::steps::{Spec, normalizers, splitters};
-    use crate::vocab::Unit;
 
     #[test]
     fn origins_exclude_removed_text_and_can_overlap() {

@@ -8,12 +8,13 @@
 //! Reading order: this file, which is the rule; [`pattern`] is the table of known patterns, and [`scan`] splits by them
 //! without a regex engine. [`special`] cuts out added tokens before a text is split, with [`prefixes`] for unfinished
 //! texts. [`text_cuts`] finds places where a long text can be cut, [`text_source`] gives a text or its parts to
-//! threads, and [`spans`] records the range of each id in a text.
+//! threads, [`spans`] records the range of each id in a text, and [`runs`] the origin of each.
 //!
 //! Left out: the regex engines ([`crate::regex`]), and steps that rewrite a text ([`crate::steps`]).
 
 pub mod pattern;
 pub mod prefixes;
+pub mod runs;
 pub mod scan;
 pub mod spans;
 pub mod special;

@@ -146,26 +146,51 @@ impl Spans {
         if let Ok(text) = std::str::from_utf8(bytes) {
             let starts =
                 |from: usize, to: usize| text.as_bytes()[from..to].iter().filter(|&&byte| is_first(byte)).count();
-            self.widen(starts, |at| text.is_char_boundary(at));
+            self.widen(starts, |at| text.is_char_boundary(at), |at| at + ascii_len(&bytes[at..]));
         } else {
             let first = first_bytes(bytes);
             let starts = |from: usize, to: usize| first[from..to].iter().filter(|&&first| first).count();
-            self.widen(starts, |at| first.get(at).is_none_or(|&first| first));
+            self.widen(starts, |at| first.get(at).is_none_or(|&first| first), |at| at);
         }
     }
 
-    /// Turns ranges of bytes into ranges of characters. `starts` counts the characters that start between two places.
-    fn widen(&mut self, starts: impl Fn(usize, usize) -> usize, between: impl Fn(usize) -> bool) {
+    /// Turns ranges of bytes into ranges of characters. `starts` counts the characters that start between two places,
+    /// and from a place to the place that `plain` gives, each byte is a character.
+    fn widen(
+        &mut self,
+        starts: impl Fn(usize, usize) -> usize,
+        between: impl Fn(usize) -> bool,
+        plain: impl Fn(usize) -> usize,
+    ) {
         // The start and end of the range before: in bytes, and as the number of characters that start before.
-        let (mut start, mut end) = ((0, 0), (0, 0));
-        for place in self.begun..self.ends.len() {
+        let (mut start, mut end, mut place) = ((0, 0), (0, 0), self.begun);
+        while place < self.ends.len() {
             let (from, to) = (self.starts[place], self.ends[place]);
             start = if from == end.0 { end } else { (from, start.1 + starts(start.0, from)) };
+            let plain = plain(from);
+            if from < plain && to <= plain {
+                let within = place..place + self.ends[place..].iter().take_while(|&&end| end <= plain).count();
+                let last = within.end - 1;
+                let wide = start.0 - start.1;
+                start = (self.starts[last], self.starts[last] - wide);
+                end = (self.ends[last], self.ends[last] - wide);
+                self.starts[within.clone()].iter_mut().for_each(|start| *start -= wide);
+                self.ends[within].iter_mut().for_each(|end| *end -= wide);
+                place = last + 1;
+                continue;
+            }
             end = (to, start.1 + starts(from, to));
             self.starts[place] = start.1 - usize::from(!between(from));
             self.ends[place] = end.1;
+            place += 1;
         }
     }
+}
+
+/// The number of bytes at the start of a text that are ASCII.
+fn ascii_len(text: &[u8]) -> usize {
+    let whole: usize = text.chunks_exact(64).take_while(|chunk| chunk.is_ascii()).map(<[u8]>::len).sum();
+    whole + text[whole..].iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 /// Whether a byte of UTF-8 is the first of its character.

@@ -20,8 +20,6 @@ from ..plans.options import COUNTS
 from ..sinks import UNREADABLE
 from .shard_folder import ReadShard, ShardFolder, shard_folder
 
-__all__ = ["FirstDocument", "LengthBin", "ShardContents", "SourceSums", "show"]
-
 MOST_SHOWN_CHARS = 200
 MOST_SHOWN_SOURCES = 20
 

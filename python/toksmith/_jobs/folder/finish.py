@@ -39,21 +39,6 @@ from ..written import (
 )
 from .job_files import EXTRA_FOLDERS, MANIFEST, SUMS, job_name_pattern
 
-__all__ = [
-    "Tokenized",
-    "finish_job",
-    "is_finished",
-    "missing_units",
-    "read_finished_job",
-    "read_manifest",
-    "remove_parts",
-    "sink_files",
-    "stored_facts",
-    "subfolder_of",
-    "sum_lines",
-    "write_manifest",
-]
-
 VERSION = 1
 
 

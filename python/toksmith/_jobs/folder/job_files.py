@@ -17,20 +17,6 @@ from ..plans.options import JobOptions
 from ..plans.plan import JOB, Plan, read_plan
 from ..written import RECEIPTS
 
-__all__ = [
-    "ANY_NAME",
-    "EXTRA_FOLDERS",
-    "FOLDERS",
-    "MANIFEST",
-    "NOTE",
-    "SUMS",
-    "job_name_pattern",
-    "names_of_shard",
-    "refuse_foreign_files",
-    "removable_names",
-    "running_units",
-]
-
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 NOTE = "merge.json"  # of a folder of merged shards
 EXTRA_FOLDERS = ("quarantine", "sources")

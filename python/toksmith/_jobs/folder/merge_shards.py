@@ -30,8 +30,6 @@ from .job_files import ANY_NAME, FOLDERS, MANIFEST, NOTE, refuse_foreign_files
 from .shard_folder import ShardFolder, shard_folder
 from .verify import changed_files
 
-__all__ = ["merge"]
-
 
 def merge(
     folders: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, to: str | None = None

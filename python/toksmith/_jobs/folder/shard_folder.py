@@ -21,8 +21,6 @@ from ..written import Receipt, describe_json_error, has_json_type, is_count, rea
 from .finish import is_finished, missing_units, read_manifest
 from .job_files import names_of_shard
 
-__all__ = ["ReadShard", "ShardFolder", "shard_folder"]
-
 
 class ReadShard(NamedTuple):
     """A shard that is done; `inputs` as in its receipt, None if unknown; `files`, their names."""

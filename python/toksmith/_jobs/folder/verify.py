@@ -29,8 +29,6 @@ from ..written import WrittenFile, facts_of_file
 from .finish import read_manifest, sink_files, subfolder_of, sum_lines
 from .job_files import EXTRA_FOLDERS, MANIFEST, NOTE, SUMS, names_of_shard
 
-__all__ = ["FileDifference", "Verified", "verify"]
-
 
 class FileDifference(NamedTuple):
     """A difference from the state that was written.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,8 +27,6 @@ from ...errors import JobError, ToksmithError
 from ..make.run_shard import make_shard
 from ..plans.plan import Part, Plan, PlannedInput, WorkerLimits, make_input, row_starts
 from ..sinks import EVERY_ROW
-
-__all__ = ["CostRow", "JobCost", "cost_of"]
 
 FILES_IN_A_SAMPLE = 4
 BYTES_OF_A_SAMPLE = 16 << 20
@@ -65,10 +63,6 @@ class JobCost(_render.Shown):
     measured: str
     core_mb_per_s: float
     rows: tuple[CostRow, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON values."""
-        return {**asdict(self), "rows": [asdict(row) for row in self.rows]}
 
     def _parts(self) -> Iterator[Any]:
         yield "cost"

@@ -29,8 +29,6 @@ from ..written import read_receipts
 from .cost import JobCost, cost_of
 from .watch import JobEvent, JobWatch, ids_unit
 
-__all__ = ["RUNNERS", "Job", "JobStatus", "status"]
-
 RUNNERS = ("local", "ray")  # modules of `runners/`, imported when a run asks for one
 
 

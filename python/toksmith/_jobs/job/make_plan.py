@@ -36,8 +36,6 @@ from ..plans.plan import JOB, Plan, check_memory, cut_corpus, library_versions, 
 from ..sinks import EVERY_ROW, SINKS
 from .job import Job
 
-__all__ = ["plan", "plan_counts", "tokenize"]
-
 
 def plan(
     tok: Tokenizer,

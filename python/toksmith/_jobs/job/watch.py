@@ -25,8 +25,6 @@ from ..written import Receipt
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["JobEvent", "JobWatch", "ids_unit"]
-
 EVERY_S = 60.0
 What = Literal["planned", "shard_started", "shard_finished", "shard_failed", "finished"]
 

@@ -25,8 +25,6 @@ from ..plans.plan import PER_BYTE, Part, Plan, WorkerLimits, refuse_changed_inpu
 from ..sinks import counts_name
 from ..written import Receipt, ShardFiles
 
-__all__ = ["make_counted_shard"]
-
 # The most bytes of a process's table of counts; the rest goes to temporary files. It does not change the counts.
 MOST_MEMORY = 1 << 30
 

@@ -24,8 +24,6 @@ from ..._corpus.names import RowNames
 from ..._corpus.prefetch import chain_prefetched, wait_for_demand
 from ..plans.plan import Part, Plan, WorkerLimits, refuse_changed_input
 
-__all__ = ["UNKNOWN", "DocumentFacts", "JobRow", "JobRows", "JobTexts", "UnreadBlock", "documents_of", "part_size"]
-
 # Files that are prefetched in addition to the current file. More would need memory and not be faster.
 MOST_FILES_AHEAD = 2
 UNKNOWN = -1

@@ -30,8 +30,6 @@ from ..written import ShardFile, ShardFiles
 from .documents import UNKNOWN, DocumentFacts, JobRow, JobRows, JobTexts, UnreadBlock, documents_of
 from .packing import limit_held_ids, pack_rows
 
-__all__ = ["EncodedDocuments", "EncodedShard", "ShardTally"]
-
 # Batches for formats whose bytes depend on how many documents are added at once; independent of how files are read.
 BYTES_IN_A_BATCH = 1 << 23
 DOCUMENTS_IN_A_BATCH = 1 << 16

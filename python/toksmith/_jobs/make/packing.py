@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from ..._corpus.encode_files import Block
 from ..plans.plan import HeldIdsLimit
 
-__all__ = ["FreeRoom", "limit_held_ids", "pack_rows"]
-
 Packed = tuple[NDArray[np.uint32], NDArray[np.uint64], list[list[int]]]
 
 

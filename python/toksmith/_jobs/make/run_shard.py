@@ -39,9 +39,6 @@ from .count_shard import make_counted_shard
 from .encode_shard import EncodedDocuments, EncodedShard, ShardTally
 from .shuffle import Bucket, write_buckets
 
-__all__ = ["make_shard", "open_job", "run_shard", "save_tokenizer", "sink_spec"]
-
-
 FileKey = tuple[Folder, str, tuple[object, ...]]
 # The tokenizer of the last shard, by its file and the file's version.
 LAST_TOKENIZER: dict[FileKey, Tokenizer] = {}

@@ -28,8 +28,6 @@ from ..written import ShardFiles, receipt_name
 from .documents import UNKNOWN, DocumentFacts
 from .encode_shard import EncodedDocuments
 
-__all__ = ["BUCKETS", "Bucket", "document_key", "write_buckets"]
-
 BUCKETS = "buckets"
 # A document has `length` ids in the file of ids, from `start` on.
 NUMBERS = ("key", "input", "place", "start", "length", "bytes")

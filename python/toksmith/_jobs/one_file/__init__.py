@@ -47,8 +47,6 @@ from ...errors import (
 )
 from ..written import HEADER_BYTES, GrowingArray, read_npy_values
 
-__all__ = ["TEXT_ERRORS", "EncodedCorpus", "encode", "special_id"]
-
 BYTES_IN_A_BLOCK = 1 << 26
 NO_IDS = np.empty(0, np.uint32)
 TEXT_ERRORS = (SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong)

@@ -13,17 +13,6 @@ from ...errors import InvalidOption, PatternError
 from ..sinks import EVERY_ROW, SINKS
 from ..written import has_json_type
 
-__all__ = [
-    "COUNTS",
-    "JobOptions",
-    "counting_options",
-    "counting_problems",
-    "dtype_of",
-    "option_problems",
-    "parse_options",
-    "patterns_fingerprint",
-]
-
 COUNTS = "counts"
 PACKINGS = ("best-fit", "chunk")
 SEEDS = 1 << 64

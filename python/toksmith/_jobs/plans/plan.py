@@ -35,33 +35,6 @@ from ...errors import CorpusError, InvalidOption, JobError
 from ..written import describe_json_error, has_json_type
 from .options import COUNTS, JobOptions, parse_options, patterns_fingerprint
 
-__all__ = [
-    "BASE",
-    "HELD_PER_BYTE",
-    "JOB",
-    "PER_BYTE",
-    "PER_THREAD",
-    "WHOLE_PER_BYTE",
-    "WHOLE_PER_BYTE_OF",
-    "HeldIdsLimit",
-    "Part",
-    "Plan",
-    "PlannedInput",
-    "WorkerLimits",
-    "check_memory",
-    "cut_corpus",
-    "held_bytes",
-    "library_versions",
-    "make_input",
-    "memory_per_byte",
-    "read_plan",
-    "refuse_changed_input",
-    "row_starts",
-    "tokenizer_name",
-    "unit_sizes",
-    "worker_limits",
-]
-
 JOB = "job.json"
 FACTS = {"tokenizer": "str", "fingerprint": "str", "vocab_size": "int", "versions": "dict[str, str]"}
 FIELDS = ("toksmith_job", *FACTS, "options", "inputs", "shards")

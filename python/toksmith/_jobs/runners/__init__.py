@@ -13,8 +13,6 @@ from typing import Any, Protocol
 
 import toksmith
 
-__all__ = ["WorkerDied", "Workers", "hand_out"]
-
 TRIES = 4  # the first and three more
 
 

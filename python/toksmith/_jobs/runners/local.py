@@ -15,8 +15,6 @@ from toksmith import _render
 
 from . import WorkerDied, Workers
 
-__all__ = ["serve_shards", "start"]
-
 
 @contextmanager
 def start(job: str, *, workers: int, threads: int, max_memory: int | None, address: str | None) -> Iterator[Workers]:

@@ -9,8 +9,6 @@ from typing import Any
 
 import toksmith
 
-__all__ = ["library", "start"]
-
 IN_FLIGHT_PER_CPU = 4
 
 

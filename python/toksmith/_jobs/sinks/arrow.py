@@ -20,8 +20,6 @@ from ..._storage.folders import Folder
 from ..written import Receipt, ShardFiles, WrittenFile, write_small
 from .rows import SinkRow, SinkRows, SinkSpec, lengths_of
 
-__all__ = ["HF", "PARQUET"]
-
 ROWS_AT_A_TIME = 1 << 10
 NO_ENDS = np.empty(0, np.uint64)
 Batches = Callable[[Path, SinkSpec, Sequence[str]], Iterator[Any]]

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..written import ShardFiles
 from .rows import DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_from_ends, stream_ids
 
-__all__ = ["ROW", "format_token_count"]
-
 
 class DatatroveSink:
     """`00017.ds`, `00017.ds.index` and `00017.ds.metadata`."""

@@ -20,8 +20,6 @@ from ..._base.paths import open_guarded
 from ..written import ShardFile, ShardFiles
 from .rows import AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of, stream_ids
 
-__all__ = ["ROW"]
-
 BLOCK_BYTES = (1 << 16) - 1
 
 

@@ -21,8 +21,6 @@ from ...errors import InvalidOption, JobError
 from ..written import Receipt, ShardFiles, WrittenFile
 from .rows import DoesNotFit, SinkRow, SinkRows, SinkSpec, split_ids
 
-__all__ = ["LLMC", "NANOGPT"]
-
 PARTS = "parts"
 SIDES = ("train", "val")
 COPIED_AT_A_TIME = 1 << 22

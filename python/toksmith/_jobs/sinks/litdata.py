@@ -20,8 +20,6 @@ from ..written import Receipt, ShardFiles, WrittenFile, write_small
 from .offsets import OffsetsFirst, items_of, read_places
 from .rows import DocumentLengths, SinkRow, SinkRows, SinkSpec, stream_ids
 
-__all__ = ["ROW"]
-
 FORMATS = {"uint16": "no_header_tensor:20", "int32": "no_header_tensor:16"}
 # LitData's tree of an item: one tensor.
 ITEM = '[1, {"type": null, "context": null, "children_spec": []}]'

@@ -23,8 +23,6 @@ from ..written import Receipt, ShardFiles, WrittenFile, write_small
 from .offsets import OffsetsFirst, items_of, read_places
 from .rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of
 
-__all__ = ["ROW"]
-
 WIDTHS = ("<B", "<H", "<I")  # of the length of an array
 
 

@@ -20,8 +20,6 @@ from ..._storage.atomic_files import wrap_write_errors
 from ..written import ShardFile, ShardFiles
 from .rows import AT_A_TIME, DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, stream_ids
 
-__all__ = ["ROW"]
-
 MAGIC = b"MMIDIDX\x00\x00"
 HEAD = struct.Struct("<9sQBQQ")
 CODES = {"uint16": 8, "int32": 4}

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ..written import HEADER_BYTES, GrowingArray, ShardFiles
 from .rows import SinkRow, SinkRows, SinkSpec, lengths_from_ends, stream_ids
 
-__all__ = ["ROW"]
-
 
 class NpySink:
     """`00017.npy` and `00017.ends.npy`."""

@@ -14,8 +14,6 @@ from ..._storage.folders import Folder
 from ..written import ShardFiles
 from .rows import DoesNotFit
 
-__all__ = ["OffsetsFirst", "items_of", "read_places"]
-
 MOST = 1 << 32
 COPIED_AT_A_TIME = 1 << 22
 

@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from ..._storage.folders import Folder
     from ..written import Receipt, ShardFiles, WrittenFile
 
-__all__ = [
-    "AT_A_TIME",
-    "IDS_AT_A_TIME",
-    "UNREADABLE",
-    "DocumentLengths",
-    "DoesNotFit",
-    "Sink",
-    "SinkRow",
-    "SinkRows",
-    "SinkSpec",
-    "lengths_from_ends",
-    "lengths_of",
-    "split_ids",
-    "stream_ids",
-]
-
 AT_A_TIME = 1 << 16  # documents
 # Exceptions that reading a damaged file can raise.
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, IndexError, struct.error, zlib.error)

@@ -27,28 +27,6 @@ from ..._storage.atomic_files import AtomicFiles, NewFile, wrap_read_errors, wra
 from ..._storage.folders import Folder, make_subfolder, sync_folder
 from ...errors import JobError
 
-__all__ = [
-    "HEADER_BYTES",
-    "RECEIPTS",
-    "GrowingArray",
-    "Receipt",
-    "ShardFile",
-    "ShardFiles",
-    "WrittenFile",
-    "describe_json_error",
-    "facts_of_bytes",
-    "facts_of_file",
-    "has_json_type",
-    "is_count",
-    "parse_file_entry",
-    "read_npy_values",
-    "read_receipts",
-    "readable_receipts",
-    "receipt_name",
-    "write_receipt",
-    "write_small",
-]
-
 RECEIPTS = "receipts"
 HASHED_AT_A_TIME = 1 << 20
 SUMMED = ("documents", "ids", "text_bytes", "empty", "bad_rows")

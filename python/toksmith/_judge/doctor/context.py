@@ -12,8 +12,6 @@ from ...explain import lint
 from .diagnosis import CheckFinding, Witness
 from .subject import Subject
 
-__all__ = ["never_emitted", "pattern", "special_tokens", "text_forms"]
-
 # A pattern is wrong if another has at most a quarter of its misfits, and the difference exceeds FEW tokens and a thousandth.
 MUCH_BETTER, FEW, FEW_OF_ALL = 4, 3, 1000
 

@@ -10,8 +10,6 @@ from typing import Any, Literal
 from ..._render import Block, Cell, Line, Shown, Table, Tone, token_text
 from ...errors import UnknownName
 
-__all__ = ["CheckFinding", "Diagnosis", "Severity", "Witness"]
-
 Severity = Literal["pass", "warn", "fail", "not applicable"]
 ORDER: Mapping[str, int] = {"fail": 0, "warn": 1, "pass": 2, "not applicable": 3}
 TONES: Mapping[Severity, Tone] = {"fail": "bad", "warn": "warn", "pass": "good", "not applicable": "dim"}

@@ -18,8 +18,6 @@ from ...metrics import Sample, measure
 from ...metrics._sample import Tokens, tokens_of
 from .diagnosis import Witness
 
-__all__ = ["Subject"]
-
 # Characters (or bytes) at the beginning of the corpus for the slow checks of its text.
 HEAD = 200_000
 

@@ -15,8 +15,6 @@ from ..._base.wording import number_of
 from .diagnosis import CheckFinding, Witness
 from .subject import Subject
 
-__all__ = ["cut_characters", "duplicates", "merges", "missing_bytes", "unreachable"]
-
 # Contexts to try for tokens that do not encode to themselves: signs, letters in both cases, endings of words.
 LEFT = ("", "!", "#", "$", "a", "A", "1", " ", "\n", "中", "«")
 RIGHT = ("", "a", "A", "LL", "Va", "PPa", "s", "1", " ", "!", "\n", "中", "'s")

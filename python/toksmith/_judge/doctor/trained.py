@@ -17,8 +17,6 @@ from ..._graft.weights import Matrix
 from .diagnosis import CheckFinding, Witness
 from .subject import Subject
 
-__all__ = ["under_trained"]
-
 SHOWN, FEWEST, PASSES = 50, 2, 24
 AGREE = 0.5  # lower bound of the mean cosine of unused rows with their mean; above it they share a direction
 FAR = -4.0  # standard deviations (robust) below the median that make a token suspect

@@ -13,8 +13,6 @@ from .measure import SELDOM, StudyRow
 from .scaling import ModelPlan, ScalingRow, amount, rounded_up
 from .split import Split
 
-__all__ = ["RENYI", "Advice", "advice_of"]
-
 MULTIPLE = 128
 MOST_TOKENS = 1 << 60  # no limit
 FEWEST_LAST = 10  # occurrences; a last pair with fewer is an accident of the sample: a convention

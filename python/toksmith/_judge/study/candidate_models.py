@@ -18,9 +18,6 @@ from ..._model.patterns import patterns as known_patterns
 from ..._model.patterns import splitters
 from ...errors import InvalidOption, UnknownName
 
-__all__ = ["KINDS", "StudyCandidate", "candidates"]
-
-
 TAKEN = "a list of str, or None for no split"
 
 

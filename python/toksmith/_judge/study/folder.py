@@ -19,8 +19,6 @@ from ..._storage.atomic_files import make_folder, wrap_write_errors, write_file
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import FormatError, InvalidOption, ToksmithError
 
-__all__ = ["StudyFolder"]
-
 NOTE = "study.json"
 VERSION = 1
 MOST_BYTES = 1 << 24

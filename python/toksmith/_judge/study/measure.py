@@ -18,8 +18,6 @@ from ...metrics._sample import count_sample
 from .scaling import ModelPlan, rounded_up
 from .split import Split
 
-__all__ = ["SELDOM", "StudyRow", "measure_row"]
-
 SELDOM = 100  # occurrences in the planned corpus; a row with fewer is hardly trained: a convention, not a finding
 RAREST = 100  # one token in this number is among the rarest
 

@@ -15,8 +15,6 @@ from .measure import RAREST, SELDOM, StudyRow
 from .scaling import ModelPlan, ScalingRow, amount
 from .split import Split
 
-__all__ = ["Study"]
-
 Columns = dict[str, Callable[[StudyRow], str]]  # by head
 PAYS = "pays most"  # the one head of texts
 

@@ -12,17 +12,6 @@ from dataclasses import dataclass
 
 from ...errors import InvalidOption
 
-__all__ = [
-    "FITTED_PARAMS",
-    "FITTED_SIZES",
-    "ModelPlan",
-    "ScalingRow",
-    "amount",
-    "published_ratio",
-    "rounded_up",
-    "scaling_rows",
-]
-
 # The ranges of the fit: parameters outside the vocabulary, and sizes of vocabularies.
 FITTED_PARAMS = (33e6, 1.2e9)
 FITTED_SIZES = (4096, 96_256)

@@ -21,8 +21,6 @@ from ..._corpus.encode_files import open_unpacked, wrap_corpus_errors
 from ..._tokenizer.stream import as_utf8
 from ...errors import CorpusError, InvalidOption
 
-__all__ = ["Split", "as_argument", "split_corpus"]
-
 HELD_OUT_SHARE = 20  # one byte in this number is held out
 HELD_OUT_BYTES, SAMPLE_BYTES = 16 << 20, 32 << 20
 LONGEST = 1 << 20  # longer texts are cut

@@ -16,8 +16,6 @@ from toksmith import _render, explain
 
 from .view_request import ViewRequest, decode_file
 
-__all__ = ["folder", "folder_areas", "folder_files", "folder_wanted"]
-
 STATIC = Path(__file__).parent.parent / "static"
 OWN = "toksmith playground"
 MOST_BYTES = 100_000_000  # of the texts of a folder

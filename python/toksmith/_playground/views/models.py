@@ -15,8 +15,6 @@ from toksmith import explain
 from .opened import add_tokenizer
 from .view_request import ViewRequest
 
-__all__ = ["MODELS", "SIZES", "ModelRow", "budget", "contexts_of", "line_for", "model", "models"]
-
 
 def models(request: ViewRequest) -> dict[str, Any]:
     """The rows of models; `maker` selects those of one maker."""

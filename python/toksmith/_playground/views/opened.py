@@ -16,8 +16,6 @@ from toksmith import _render, explain
 from ..words import message_of
 from .view_request import MOST_LOADED, Session, ViewRequest, decode_file
 
-__all__ = ["add_tokenizer", "new_name", "open_tokenizer", "proposals", "propose", "received_tokenizer"]
-
 
 def open_tokenizer(request: ViewRequest) -> dict[str, Any]:
     """Adds a tokenizer from files; returns its name and the facts for the page."""

@@ -161,7 +161,7 @@ ENDS = ("<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "</s>", 
 NEEDS = {"chatml": ("<|im_start|>", "<|im_end|>"), "llama3": ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")}
 
 
-def chat(request: ViewRequest) -> explain.Conversation:
+def chat(request: ViewRequest) -> explain.ChatView:
     """The conversation; without a template, by the first one whose control tokens the tokenizer has."""
     tok = request.tok
     template = request.string("template", "") or fitting_template(tok)

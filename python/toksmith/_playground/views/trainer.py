@@ -20,8 +20,6 @@ from ..live_training import LiveTexts, TrainedAt, Training, TrainingWatch, measu
 from .opened import add_tokenizer, new_name
 from .view_request import MOST_BYTES, UnknownText, ViewRequest, decode_file
 
-__all__ = ["corpus", "measure_size", "stop_training", "train", "trained_file", "trained_tokenizer"]
-
 MOST_TEXTS = 40
 MOST_SENTENCE = 1000  # characters
 MOST_SPECIAL = 100  # special tokens

@@ -20,21 +20,6 @@ from toksmith import explain
 from ..layout import Widths
 from ..texts import StoredText, apply_edits, key_of
 
-__all__ = [
-    "KEPT",
-    "MOST_BYTES",
-    "MOST_IDS",
-    "MOST_LOADED",
-    "MOST_TOKENIZERS",
-    "ClientLeft",
-    "Session",
-    "UnknownText",
-    "ViewRequest",
-    "decode_file",
-    "stored_text",
-    "text_bytes",
-]
-
 MOST_BYTES = 10_000_000  # of one text
 MOST_TOKENIZERS = 4  # in one comparison
 MOST_LOADED = 50  # on a page

@@ -19,20 +19,6 @@ from ..rows import RIGHT_TO_LEFT, Rows, colours
 from ..texts import Cut, encode_text, looks_of, update_cut
 from .view_request import MOST_IDS, ViewRequest, stored_text, text_bytes
 
-__all__ = [
-    "all_ids",
-    "compare_texts",
-    "counts",
-    "decode",
-    "difference",
-    "differences",
-    "ids",
-    "piece",
-    "place",
-    "rows",
-    "store_widths",
-]
-
 MOST_CELLS = 400  # in a row
 MOST_DECODED = 20_000  # bytes of decoded ids that are drawn
 MOST_ROWS = 200  # in one window

@@ -5,5 +5,8 @@ unknown origin are ordinary text, even where they spell an added token. `_tokeni
 
 The walk: `conversation.py` marks the messages with their numbers (`marked.py`), the template writes them as one text
 (`template.py`), and `ids.py` encodes the text with offsets, so that only trusted text can spell a mark.
-The package is imported when a program calls `Tokenizer.chat`, so that tokenizers load sooner.
+A conversation that grows (`turns.py`) renders only its new turns (`resume.py`) and encodes only from the first change on
+(`segments.py`). The way back: `parse.py` turns the ids of a model's turn into a message, by the row of its family in
+`grammars.py`. The package is imported when a program calls `Tokenizer.chat`, `conversation` or `parse`, so that tokenizers load
+sooner.
 """

@@ -8,13 +8,12 @@ such as `'x' * n` or `'%9d'`, is paid before it runs. Left out: the places where
 from __future__ import annotations
 
 import re
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain
 from typing import Any
-
-from jinja2 import TemplateError
 
 __all__ = [
     "OPERATION",
@@ -41,19 +40,23 @@ NESTED_WIDTH = re.compile(r"%[^a-zA-Z%]*\*|\{[^{}]*:[^{}]*\{")  # `%*d` and `{:{
 Groups = (list, tuple, AbstractSet, Mapping, KeysView, ItemsView, ValuesView)
 
 
-class OverBudget(TemplateError):
+class OverBudget(Exception):
     """A template exceeds its budget of work."""
 
 
 @contextmanager
-def allow_work(size: int) -> Iterator[None]:
-    """Sets the budget for the code within the block, for a conversation of this size."""
-    limit = FREE + FOR_EACH * size
-    token = LEFT.set([limit])
+def allow_work(size: int | Callable[[], int]) -> Iterator[None]:
+    """Sets the budget for the code within the block, for a conversation of this size.
+
+    A function for the size is called once the template needs more than the units that are free.
+    """
+    left: list[Any] = [FREE, size] if callable(size) else [FREE + FOR_EACH * size]
+    token = LEFT.set(left)
     try:
         yield
     except OverBudget as error:
-        problem = error.message or f"it does more than {limit:,} units of work, the limit for this conversation"
+        limit = FREE + FOR_EACH * (size() if callable(size) else size)
+        problem = str(error) or f"it does more than {limit:,} units of work, the limit for this conversation"
         raise OverBudget(problem) from None
     finally:
         LEFT.reset(token)
@@ -69,16 +72,19 @@ def spend(units: int) -> None:
     if budget is not None:
         budget[0] -= units
         if budget[0] < 0:
-            raise OverBudget
+            if len(budget) == 1:
+                raise OverBudget
+            size: Any = budget.pop()
+            spend(-FOR_EACH * size())
 
 
 def size_of(value: Any) -> int:
     """The budget that a value of the caller adds: its characters, and 1,024 for each text, number and collection."""
     if isinstance(value, (str, bytes)):
         return VALUE + len(value)
-    if isinstance(value, Mapping):
-        return VALUE + sum(size_of(key) + size_of(item) for key, item in value.items())
-    return VALUE + (sum(map(size_of, value)) if isinstance(value, (list, tuple)) else 0)
+    if isinstance(value, (list, tuple)):
+        return VALUE + sum(map(size_of, value))
+    return VALUE + (sum(map(size_of, chain(value, value.values()))) if isinstance(value, Mapping) else 0)
 
 
 def pay_value(value: Any) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -13,12 +15,16 @@ from typing import Any, NamedTuple
 from ..._base.arguments import check_items
 from ..._base.paths import read_file
 from ...errors import FormatError, InvalidOption, UnknownName
-from .ids import ChatEncoding, encode_chat
+from ..results import Ragged
+from .ids import ChatEncoding, Rendered, encode_chat, encode_chats
 from .marked import TEMPLATE, UNKNOWN, Marked, Origin, map_texts, mark_text
+from .parts import mark_content
 
-__all__ = ["CHAT_TEMPLATES", "ConversationOptions", "encode_conversation"]
+__all__ = ["CHAT_TEMPLATES", "ConversationOptions", "encode_conversation", "encode_conversations"]
 
 CONFIG, MAP, TEMPLATE_FILE = "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"
+
+BLOCK = 1 << 21  # characters of conversations that are encoded together
 
 # Some templates build a special token from the role: `'<|' + message.role + '|>'`. These roles can be part of such a token.
 ROLES = {"system", "developer", "user", "assistant", "model", "tool", "function", "ipython", "environment"}
@@ -52,43 +58,107 @@ class ConversationOptions(NamedTuple):
 
 def encode_conversation(tok: Any, template: str | os.PathLike[str], options: ConversationOptions) -> ChatEncoding:
     """See `Tokenizer.chat`."""
-    messages = check_items(options.messages, "messages", "mappings with role and content")
+    prepared = prepare_template(tok, template, options.tools, options.variables)
+    return encode_chat(tok, *render_conversation(prepared, options))
+
+
+def encode_conversations(
+    tok: Any,
+    conversations: Iterable[Sequence[Mapping[str, Any]]],
+    template: Any,
+    options: ConversationOptions,
+    threads: int,
+) -> Ragged:
+    """See `Tokenizer.encode_chats`. While the core encodes conversations in a thread, the template renders the next ones."""
+    prepared = prepare_template(tok, template, options.tools, options.variables)
+
+    def rendered() -> Iterator[Rendered]:
+        for number, messages in enumerate(conversations):
+            try:
+                yield render_conversation(prepared, options._replace(messages=messages))
+            except (FormatError, InvalidOption) as error:
+                raise InvalidOption(
+                    "conversations", f"conversation {number}", f"what the template accepts; {error}"
+                ) from error
+            except TypeError as error:
+                raise TypeError(f"conversations: conversation {number}: {error}") from error
+
+    parts: list[Future[Ragged]] = []
+    with ThreadPoolExecutor(1) as pool:
+        for block in blocks_of(rendered()):
+            if parts:
+                parts[-1].result()
+            parts.append(pool.submit(encode_chats, tok, block, threads))
+    return Ragged.joined([part.result() for part in parts])
+
+
+def blocks_of(chats: Iterable[Rendered]) -> Iterator[list[Rendered]]:
+    """The chats in lists of about 2 million characters."""
+    block: list[Rendered] = []
+    size = 0
+    for chat in chats:
+        block.append(chat)
+        size += len(chat[0])
+        if size >= BLOCK:
+            yield block
+            block, size = [], 0
+    yield block
+
+
+def prepare_template(
+    tok: Any, template: str | os.PathLike[str], tools: Sequence[Any] | None, extra: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The template's source, and its variables apart from those of one conversation."""
     functions = None
-    if options.tools is not None:
+    if tools is not None:
         functions = add_origins(
-            "tools", check_items(options.tools, "tools", "mappings, the JSON schemas of functions"), mark_unknown
+            "tools", check_items(tools, "tools", "mappings, the JSON schemas of functions"), mark_unknown
         )
+    source, names = read_template(template)
+    if not all(isinstance(name, str) for name in extra):
+        raise InvalidOption("variables", extra, "names as keys, all of them str")
+    variables = {name: value for name, value in extra.items() if value is not None}
+    return source, tokens_and_variables(tok, names, variables) | {"tools": functions}
+
+
+def need_templates() -> None:
+    """
+    Raises:
+        ImportError: A package that templates need is not installed.
+    """
     try:
-        from .template import render_template
+        from . import template  # noqa: F401
     except ImportError as error:
         raise ImportError(f"chat templates need {error.name}: pip install 'toksmith[chat]'") from error
+
+
+def render_conversation(prepared: tuple[str, dict[str, Any]], options: ConversationOptions) -> Rendered:
+    """The text that a template writes for the messages, and their roles."""
+    messages = check_items(options.messages, "messages", "mappings with role and content")
+    need_templates()
+    from .template import render_template
+
     if options.continue_final_message and options.add_generation_prompt:
         raise InvalidOption("continue_final_message", True, "False with add_generation_prompt=True")
     if options.continue_final_message and not messages:
         raise InvalidOption("messages", messages, "at least one message to continue")
-    source, names = read_template(template)
-    if not all(isinstance(name, str) for name in options.variables):
-        raise InvalidOption("variables", options.variables, "names as keys, all of them str")
-    variables = {name: value for name, value in options.variables.items() if value is not None}
-    call_variables = {
+    source, variables = prepared
+    of_call = {
         "messages": add_origins("messages", messages, mark_message),
-        "tools": functions,
         "add_generation_prompt": options.add_generation_prompt,
     }
-    text = render_template(source, tokens_and_variables(tok, names, variables) | call_variables)
+    text = render_template(source, variables | of_call)
     if options.continue_final_message:
         text = cut_after_message(text, len(messages) - 1)
-    roles = [str(message.get("role", "")) for message in messages]
-    return encode_chat(tok, text, roles)
+    return text, [str(message.get("role", "")) for message in messages]
 
 
 def tokens_and_variables(tok: Any, names: Mapping[str, str], extra: Mapping[str, Any]) -> dict[str, Any]:
     """The template's variables: `names` from files of the model, and those of the caller. Only added tokens are trusted."""
-    added = {token.content for token in tok.model.added_tokens}
     variables = {}
     for name, value in {**names, **extra}.items():
         is_usual = name in NAMES or names.get(name) == value
-        is_token = is_usual and isinstance(value, str) and value in added
+        is_token = is_usual and isinstance(value, str) and value in tok._added_contents
         variables[name] = mark_text(value, TEMPLATE) if is_token else add_origins("variables", [value], mark_unknown)[0]
     return variables
 
@@ -113,22 +183,41 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
             f"messages: message {number}: expected a mapping with role and content, not {type(message).__name__}"
         )
 
-    def text(part: str) -> Marked:
-        return mark_text(part, Origin(message=number))
+    content, role, other = origins_of(number)
+    marked: dict[Any, Any] = {}
+    for name, value in message.items():
+        key = (
+            mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))
+        )
+        if name == "role" and isinstance(value, str) and value in ROLES:
+            marked[key] = mark_word(value, role)
+            continue
+        origin = content if name == "content" else other
+        if type(value) is str:
+            marked[key] = mark_text(value, origin)
+        else:
+            mark = partial(map_texts, change=partial(mark_text, origin=origin))
+            marked[key] = (
+                mark_content(value, mark) if name == "content" and isinstance(value, (list, tuple)) else mark(value)
+            )
+    return marked
 
-    def content(part: str) -> Marked:
-        return mark_text(part, Origin(message=number, content=True))
 
-    def role(part: str) -> Marked:
-        return mark_text(part, Origin(trusted=part in ROLES, message=number))
+@lru_cache(maxsize=4096)
+def origins_of(number: int) -> tuple[Origin, Origin, Origin]:
+    """The origins of a message's content, usual role, and other texts."""
+    return Origin(message=number, content=True), Origin(True, number), Origin(message=number)
 
-    changes = {"content": content, "role": role}
-    return {text(name): map_texts(value, changes.get(name, text)) for name, value in message.items()}
+
+@lru_cache(maxsize=4096)
+def mark_word(word: str, origin: Origin) -> Marked:
+    """`mark_text` for words that recur."""
+    return mark_text(word, origin)
 
 
 def mark_unknown(value: Any, _number: int = 0) -> Any:
     """A value with untrusted texts."""
-    return map_texts(value, lambda part: mark_text(part, UNKNOWN))
+    return map_texts(value, partial(mark_text, origin=UNKNOWN))
 
 
 def cut_after_message(text: Marked, number: int) -> Marked:

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _core
 from ..._base.wording import number_of, preview_items
 from ..._model.model import AddedToken
 from ...errors import UnknownName
-from .marked import Marked, Origin
+from ..marks import PlacedIds
+from ..results import Ragged
+from .marked import Marked
 
-if TYPE_CHECKING:
-    from ..results import Encoding
+__all__ = ["ChatEncoding", "Rendered", "encode_chat", "encode_chats", "label_ids", "place_ids"]
 
-__all__ = ["ChatEncoding", "encode_chat"]
-
+Rendered = tuple[Marked, list[str]]  # the text of a conversation, and the role of each message
 FIELDS = ("input_ids", "attention_mask", "assistant_masks")  # the names of transformers
 
 
@@ -74,44 +75,49 @@ class ChatEncoding:
 
 def encode_chat(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     """The ids of the text, in which only trusted text can be a mark."""
-    plain = str.__str__(text)
-    encoding = tok.encode_with_offsets(plain, special="allow")
-    disarmed = sorted({*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, encoding)})
+    placed, labels, disarmed = place_ids(tok, text, roles)
     if disarmed:
-        encoding = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
-    origins = [origin for _, origin in text.ends] or [Origin()]
-    blocks = any(origin.generated for origin in origins)
-    mask = [
-        origin.generated if blocks else origin.content and roles[origin.message] == "assistant" for origin in origins
-    ]
-    run_of = runs_of(text, encoding.starts, encoding.ends)
-    return ChatEncoding(
-        encoding.ids,
-        encoding.starts,
-        encoding.ends,
-        np.array([origin.message for origin in origins], np.int32)[run_of],
-        np.array(mask, np.uint8)[run_of],
-        plain,
-        disarmed,
-    )
+        placed = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
+        labels = label_ids(text, placed.starts, placed.ends, roles)
+    return ChatEncoding(*placed, *labels, str.__str__(text), disarmed)
 
 
-def runs_of(text: Marked, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each id, the number of its run. An id that a message and the template spell together belongs to the message."""
-    if not text.ends:
-        return np.zeros(len(starts), np.int64)
-    places = np.array([end for end, _ in text.ends], np.int64)
-    first = np.minimum(np.searchsorted(places, starts, "right"), len(places) - 1)
-    last = np.minimum(np.searchsorted(places, ends, "left"), len(places) - 1)
-    for index in np.flatnonzero(last > first).tolist():
-        runs = range(int(first[index]), int(last[index]) + 1)
-        first[index] = next((run for run in runs if is_from_conversation(text.ends[run][1])), runs[0])
-    return first
+def place_ids(
+    tok: Any, text: Marked, roles: Sequence[str]
+) -> tuple[PlacedIds, tuple[NDArray[np.int32], NDArray[np.uint8]], list[tuple[int, str]]]:
+    """The ids of the text as if all of it were trusted, their labels, and the marks that untrusted text spells."""
+    plain = str.__str__(text)
+    found, labels, trusted = _core.encode_runs(tok._engine, tok._mark_finder, plain, text.ends, assistants_of(roles))
+    placed = PlacedIds(*found)
+    spelled = set() if trusted else {*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, placed)}
+    return placed, labels, sorted(spelled)
 
 
-def is_from_conversation(origin: Origin) -> bool:
-    """Whether the run comes from a message or the model."""
-    return origin.generated or origin.message >= 0
+def encode_chats(tok: Any, chats: Sequence[Rendered], threads: int) -> Ragged:
+    """The ids and the masks of many texts."""
+    rows = [(str.__str__(text), text.ends, assistants_of(roles)) for text, roles in chats]
+    ids, ends, mask, untrusted = _core.encode_ragged_runs(tok._engine, tok._mark_finder, rows, threads)
+    if untrusted:
+        found = {place: encode_chat(tok, *chats[place]) for place in untrusted}
+        cuts = ends[:-1].astype(np.int64)
+        ids_of, masks = np.split(ids, cuts), np.split(mask, cuts)
+        for place, chat in found.items():
+            ids_of[place], masks[place] = chat.ids, chat.assistant_mask
+        ids, mask = np.concatenate(ids_of), np.concatenate(masks)
+        ends = np.cumsum([len(row) for row in ids_of], dtype=np.uint64)
+    return Ragged(ids, ends, mask)
+
+
+def assistants_of(roles: Sequence[str]) -> bytes:
+    """For each message, 1 if the assistant wrote it."""
+    return bytes([role == "assistant" for role in roles])
+
+
+def label_ids(
+    text: Marked, starts: NDArray[np.int64], ends: NDArray[np.int64], roles: Sequence[str]
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """For each id, the number of its message, and whether the assistant wrote it."""
+    return _core.label_ids(starts, ends, text.ends, assistants_of(roles))
 
 
 def find_spelled_marks(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, str]]:
@@ -124,7 +130,7 @@ def find_spelled_marks(marks: Sequence[AddedToken], text: Marked) -> Iterator[tu
             place = str.find(text, content, place + 1)
 
 
-def find_untrusted_ids(tok: Any, text: Marked, found: Encoding) -> Iterator[tuple[int, str]]:
+def find_untrusted_ids(tok: Any, text: Marked, found: PlacedIds) -> Iterator[tuple[int, str]]:
     """The marks among the ids that trusted text does not spell completely, with their places.
 
     `find_spelled_marks` misses some: a normalizer can turn another spelling into a token, a lone surrogate becomes U+FFFD, and

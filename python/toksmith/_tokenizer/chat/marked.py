@@ -35,6 +35,7 @@ UNKNOWN = Origin()
 class Marked(str):
     """A text with the end and the origin of each of its runs."""
 
+    __slots__ = ("ends",)
     ends: tuple[tuple[int, Origin], ...]
 
     def __new__(cls, text: object = "") -> Marked:  # noqa: PYI034 - `Self` came with Python 3.11
@@ -46,21 +47,7 @@ class Marked(str):
     @staticmethod
     def of(runs: Iterable[Run]) -> Marked:
         """The text of these runs."""
-        texts: list[str] = []
-        ends: list[tuple[int, Origin]] = []
-        for text, origin in runs:
-            if not text:
-                continue
-            end = len(text) + (ends[-1][0] if ends else 0)
-            if ends and ends[-1][1] == origin:
-                ends.pop()
-            texts.append(text)
-            ends.append((end, origin))
-        if ends:
-            spend(ends[-1][0] + RUN * len(texts))
-        new = Marked("".join(texts))
-        new.ends = tuple(ends)
-        return new
+        return concat([mark_text(text, origin) for text, origin in runs])
 
     def runs(self) -> list[Run]:
         """The parts of the text with their origins, in order."""
@@ -72,7 +59,12 @@ class Marked(str):
 
     def part(self, start: int, end: int) -> Marked:
         """`self[start:end]` for places in the text."""
-        return self if start <= 0 and end >= len(self) else Marked.of(self.runs_within(start, end))
+        if start <= 0 and end >= len(self):
+            return self
+        if len(self.ends) == 1:
+            spend(RUN)
+            return mark_text(str.__getitem__(self, slice(max(start, 0), end)), self.ends[0][1])
+        return Marked.of(self.runs_within(start, end))
 
     def runs_within(self, start: int, end: int) -> list[Run]:
         """The runs of a part."""
@@ -122,8 +114,9 @@ class Marked(str):
         return (self[index] for index in range(len(self)))
 
     def strip(self, chars: str | None = None, /) -> Any:
-        start = len(self) - len(str.lstrip(self, chars))
-        return self.part(start, max(start, len(str.rstrip(self, chars))))
+        size = len(str.strip(self, chars))
+        start = 0 if size == len(self) else len(self) - len(str.lstrip(self, chars))
+        return self.part(start, start + size)
 
     def lstrip(self, chars: str | None = None, /) -> Any:
         return self.part(len(self) - len(str.lstrip(self, chars)), len(self))
@@ -206,19 +199,41 @@ class Marked(str):
 
 def mark_text(text: str, origin: Origin) -> Marked:
     """A text of one origin."""
-    return Marked.of([(str.__str__(text), origin)])
+    new = str.__new__(Marked, text if type(text) is str else str.__str__(text))
+    new.ends = ((len(new), origin),) if text else ()
+    spend(len(new))
+    return new
 
 
 def concat(parts: Iterable[object]) -> Marked:
     """The parts as one text; a part that is not `Marked` is of unknown origin."""
-    runs: list[Run] = []
+    if type(parts) is list and len(parts) == 1 and type(parts[0]) is Marked:
+        return parts[0]
+    texts: list[str] = []
+    ends: list[tuple[int, Origin]] = []
+    start, last = 0, None
+    text: str
     for part in parts:
-        if isinstance(part, Marked):
-            runs += part.runs()
+        if type(part) is Marked:
+            text, runs = part, part.ends
+            if len(runs) > 1:
+                spend(RUN * len(runs))
         else:
             pay_text(part)
-            runs.append((str(part), UNKNOWN))
-    return Marked.of(runs)
+            text = str(part)
+            runs = ((len(text), UNKNOWN),) if text else ()
+        texts.append(text)
+        for end, origin in runs:
+            if origin is last or origin == last:
+                ends[-1] = (start + end, origin)
+            else:
+                ends.append((start + end, origin))
+                last = origin
+        start += len(text)
+    spend(start + RUN * len(texts))
+    new = str.__new__(Marked, "".join(texts))
+    new.ends = tuple(ends)
+    return new
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:

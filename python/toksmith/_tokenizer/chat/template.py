@@ -2,7 +2,7 @@
 
 The environment is that of transformers: a Jinja sandbox that trims blocks, with `tojson`, `raise_exception`, `strftime_now`,
 `break`, `continue` and `{% generation %}`. `TemplateRewriter` changes the template before Jinja compiles it: each text that the
-template itself spells becomes `Marked`, and `~` becomes `marked.concat`.
+template itself spells becomes `Marked`, and `~` becomes `marked.concat`. `TemplateCompiler` calls these functions directly.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import json
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, partial, reduce, wraps
 from typing import Any
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes, pass_environment
+from jinja2.compiler import CodeGenerator
 from jinja2.ext import Extension, loopcontrols
 from jinja2.filters import make_attrgetter
 from jinja2.parser import Parser
-from jinja2.runtime import Context
+from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
@@ -36,11 +37,27 @@ from .budget import (
     size_of,
     spend,
 )
-from .marked import TEMPLATE, Marked, concat, mark_text
+from .marked import TEMPLATE, Marked, Origin, concat, mark_text
+from .parts import ADVICE, NotText, Parts, refuse_lost
 
 __all__ = ["render_template"]
 
 MOST_CHARACTERS = 1 << 18
+GENERATION = "{% generation %}"
+TEXTS = (nodes.TemplateData, nodes.Const)
+LOOP = {
+    "depth",
+    "depth0",
+    "first",
+    "index",
+    "index0",
+    "last",
+    "length",
+    "nextitem",
+    "previtem",
+    "revindex",
+    "revindex0",
+}
 COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
 FAILURES = (
@@ -68,15 +85,46 @@ class TemplateRefusal(TemplateError):
 class TemplateRewriter(NodeTransformer):
     """Marks the texts that the template spells, and adds payments for loops and for operations that Python does in one go."""
 
+    def __init__(self, own_texts: list[Marked]) -> None:
+        self._own_texts = own_texts
+
     def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:
-        return self.call("own_text", [nodes.Const(node.data)], node)
+        return self.own_text(node.data, node)
 
     def visit_Const(self, node: nodes.Const) -> nodes.Node:
-        return self.call("own_text", [node], node) if isinstance(node.value, str) else node
+        return self.own_text(node.value, node) if isinstance(node.value, str) else node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
         self.generic_visit(node)
         return self.call("concat", [nodes.List(node.nodes)], node)
+
+    def visit_Add(self, node: nodes.Add) -> nodes.Node:
+        first, rest = node.left, [node.right]
+        while isinstance(first, nodes.Add):
+            rest.append(first.right)
+            first = first.left
+        return self.call("add", [nodes.List([self.visit(part) for part in (first, *reversed(rest))])], node)
+
+    def visit_Output(self, node: nodes.Output) -> nodes.Node:
+        self.generic_visit(node)
+        parts: list[nodes.Expr] = []
+        for part in node.nodes:
+            for piece in self.pieces_of(part):
+                if parts and is_call(piece, "own_texts") and is_call(parts[-1], "own_texts"):
+                    both = [self._own_texts[each.args[0].value] for each in (parts.pop(), piece)]  # type: ignore[attr-defined]
+                    piece = self.own_text("".join(both), node)
+                parts.append(piece)
+        node.nodes = parts
+        return node
+
+    def pieces_of(self, part: nodes.Expr) -> list[nodes.Expr]:
+        """The expressions whose texts are those of a written expression, one after another."""
+        values: list[nodes.Expr] = part.args[0].items if is_call(part, "concat", "add") else []  # type: ignore[attr-defined]
+        if not values or is_call(part, "concat"):
+            return values or [part]
+        if not is_call(values[0], "own_texts"):
+            return [part]
+        return [value if is_call(value, "own_texts") else self.call("as_text", [value], part) for value in values]
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
         price = self.price(node)
@@ -86,15 +134,21 @@ class TemplateRewriter(NodeTransformer):
             node.test = self.call("pay_operation", [node.test], node)
         return node
 
-    def visit_Macro(self, node: nodes.Macro | nodes.Block) -> nodes.Node:
+    def visit_Macro(self, node: nodes.Macro | nodes.Block | nodes.CallBlock) -> nodes.Node:
         price = self.price(node)
         self.generic_visit(node)
         node.body.insert(0, price)
         return node
 
-    visit_Block = visit_Macro
+    visit_Block = visit_CallBlock = visit_Macro
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Expr:
+        operands: list[Any] = [node, *node.ops]
+        constant = any(isinstance(operand.expr, nodes.Const) for operand in operands)
+        if constant and len(operands) == 2 and node.ops[0].op in ("eq", "ne"):  # compares no more than the constant
+            for operand in operands:
+                operand.expr = operand.expr if isinstance(operand.expr, nodes.Const) else self.visit(operand.expr)
+            return node
         self.generic_visit(node)
         node.expr = self.call("pay_items", [node.expr], node)
         for operand in node.ops:
@@ -103,6 +157,9 @@ class TemplateRewriter(NodeTransformer):
         return node
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:
+        if isinstance(node.arg, nodes.Const):
+            node.node = self.visit(node.node)
+            return node
         self.generic_visit(node)
         return self.call("pay_value", [node], node) if isinstance(node.arg, nodes.Slice) else node
 
@@ -111,9 +168,17 @@ class TemplateRewriter(NodeTransformer):
         return self.call("pay_items", [node], node) if node.ctx == "load" else node
 
     def price(self, node: nodes.Node) -> nodes.Node:
-        """A statement that pays for a body: each of its nodes is an operation."""
-        size = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)))
-        return nodes.ExprStmt(self.call("spend", [size], node)).set_lineno(node.lineno)
+        """A statement that pays for a body: each of its nodes is an operation, and its texts are written."""
+        found: Iterator[Any] = node.find_all(TEXTS)
+        texts = (each.data if isinstance(each, nodes.TemplateData) else each.value for each in found)
+        size = sum(len(text) for text in texts if isinstance(text, str))
+        price = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)) + size)
+        return nodes.ExprStmt(self.call("spend", [price], node)).set_lineno(node.lineno)
+
+    def own_text(self, text: str, node: nodes.Node) -> nodes.Expr:
+        """The text of the template, marked."""
+        self._own_texts.append(mark_text(text, TEMPLATE))
+        return self.call("own_texts", [nodes.Const(len(self._own_texts) - 1)], node)
 
     def call(self, name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Expr:
         """A call of a function of the environment in the place of a node. Names in templates cannot reach the function."""
@@ -122,27 +187,70 @@ class TemplateRewriter(NodeTransformer):
         return call_node
 
 
+class TemplateCompiler(CodeGenerator):
+    """Writes the calls of `TemplateRewriter` as direct calls, without the checks of the sandbox."""
+
+    def visit_Call(self, node: nodes.Call, frame: Any, forward_caller: bool = False) -> None:
+        if not isinstance(node.node, nodes.EnvironmentAttribute):
+            super().visit_Call(node, frame, forward_caller=forward_caller)
+            return
+        brackets = "[]" if node.node.name == "own_texts" else "()"
+        self.write(f"environment.{node.node.name}{brackets[0]}")
+        for number, argument in enumerate(node.args):
+            self.write(", " if number else "")
+            self.visit(argument, frame)
+        self.write(brackets[1])
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
+            super()._output_child_pre(node, frame, finalize)
+        else:
+            self.write("(" if is_call(node, "own_texts", "concat", "as_text") else "environment.finalize(")
+
+    def _output_child_post(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
+            super()._output_child_post(node, frame, finalize)
+        else:
+            self.write(")")
+
+
+def is_call(node: nodes.Node, *names: str) -> bool:
+    """Whether an expression calls one of these functions of the environment."""
+    called = node.node if isinstance(node, nodes.Call) else None
+    return isinstance(called, nodes.EnvironmentAttribute) and called.name in names
+
+
 class Generation(Extension):
     """`{% generation %}`: text that the model writes."""
 
     tags = {"generation"}  # noqa: RUF012 - as Jinja declares it
 
     def parse(self, parser: Parser) -> nodes.Node:
-        """The block as a call."""
+        """The block as a filter, whose name no template can write."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        return nodes.CallBlock(self.call_method("written"), [], [], body).set_lineno(line)
+        return nodes.FilterBlock(body, nodes.Filter(None, GENERATION, [], [], None, None), lineno=line)
 
-    def written(self, caller: Callable[[], str]) -> str:
-        """The block's text."""
-        return Marked.of((text, origin._replace(generated=True)) for text, origin in concat([caller()]).runs())
+
+def as_generated(text: str) -> Marked:
+    """The text of a block `{% generation %}`."""
+    marked = concat([text])
+    new = str.__new__(Marked, marked)
+    new.ends = tuple((end, generated_of(origin)) for end, origin in marked.ends)
+    return new
+
+
+@lru_cache(maxsize=4096)
+def generated_of(origin: Origin) -> Origin:
+    """The origin within `{% generation %}`."""
+    return origin._replace(generated=True)
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """The environment of templates, with texts that keep their origins and operations that are paid."""
 
+    code_generator_class = TemplateCompiler
     concat = staticmethod(concat)
-    own_text = staticmethod(partial(mark_text, origin=TEMPLATE))
     spend = staticmethod(spend)
     pay_operation = staticmethod(partial(pay_and_return, lambda _: spend(OPERATION)))
     pay_value = staticmethod(partial(pay_and_return, pay_value))
@@ -158,8 +266,10 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             "finalize": pay_output,
         }
         super().__init__(extensions=[Generation, loopcontrols], **options)
+        self.own_texts: list[Marked] = []
         self.filters |= {"tojson": as_json, "join": join_with_origins}
         self.filters = {name: wrap_filter(name, function) for name, function in self.filters.items()}
+        self.filters |= {GENERATION: as_generated, "trim": strip_first(self.filters["trim"])}
         tests: dict[str, Any] = dict(self.tests)
         comparing = (name for name, test in tests.items() if test in COMPARING or name == "in")
         self.tests |= {name: wrap_test(tests[name]) for name in comparing}
@@ -171,9 +281,24 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         exists = hasattr(str, attr) if isinstance(obj, Marked) else attr == "decode" if isinstance(obj, bytes) else True
         return exists and super().is_safe_attribute(obj, attr, value)
 
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """`obj.attribute`; a field of a message needs no check."""
+        if type(obj) is dict and not hasattr(dict, attribute):
+            found = obj.get(attribute, self)
+            return self.undefined(obj=obj, name=attribute) if found is self else found
+        return (
+            getattr(obj, attribute)
+            if isinstance(obj, LoopContext) and attribute in LOOP
+            else super().getattr(obj, attribute)
+        )
+
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a call, paid before it runs."""
-        spend(OPERATION)
+        spend(OPERATION * (1 + len(args)))
+        if type(function) is Macro:  # its body pays
+            kwargs.pop("_loop_vars", None)
+            kwargs.pop("_block_vars", None)
+            return function(context.eval_ctx, *args, **kwargs)
         method = getattr(function, "__wrapped__", function)  # Jinja wraps `format`
         values = [*args, *kwargs.values()]
         text = getattr(method, "__self__", None)
@@ -186,22 +311,45 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
                 pay_value(value)
         return super().call(context, function, *args, **kwargs)
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+    def add(self, values: list[Any]) -> Any:
+        """The sum of the values."""
+        if all(type(value) is Marked for value in values):
+            return concat(values)
+        return reduce(lambda left, right: self.call_binop(None, "+", left, right), values)
+
+    def as_text(self, value: Any) -> Any:
+        """The second part of a sum of texts."""
+        return value if isinstance(value, str) else self.call_binop(None, "+", "", value)
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """The result of an operator, paid before it runs."""
         pay_operator(operator, left, right)
         return super().call_binop(context, operator, left, right)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        rewritten: nodes.Template = TemplateRewriter().visit(super()._parse(source, name, filename))
+        rewritten: nodes.Template = TemplateRewriter(self.own_texts).visit(super()._parse(source, name, filename))
         rewritten.set_environment(self)
         return rewritten
 
 
-def pay_output(value: Any) -> Any:
-    """A value that the template writes, paid before Jinja converts it to text."""
-    if not isinstance(value, str):
-        pay_text(value)
-    return value
+def pay_output(value: Any) -> str:
+    """A value that the template writes, as text."""
+    if isinstance(value, str):
+        return value
+    pay_text(value)
+    return str(value)
+
+
+def strip_first(trim: Callable[..., Any]) -> Callable[..., Any]:
+    """The filter `trim`, sooner for a text without other arguments."""
+
+    def strip(value: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(value) is not Marked or args or kwargs:
+            return trim(value, *args, **kwargs)
+        spend(OPERATION + len(value))
+        return value.strip()
+
+    return strip
 
 
 def wrap_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -290,7 +438,7 @@ def leaves_of(value: Any) -> Iterator[Any]:
 
 
 @lru_cache(maxsize=16)
-def compile_template(source: str) -> Any:
+def compile_template(source: str, environment: type[TemplateEnvironment] = TemplateEnvironment) -> Any:
     """The compiled template.
 
     Raises:
@@ -301,7 +449,7 @@ def compile_template(source: str) -> Any:
             "the chat template", None, f"has more than {MOST_CHARACTERS:,} characters, the limit for a template"
         )
     try:
-        return TemplateEnvironment().from_string(source)
+        return environment().from_string(source)
     except TemplateSyntaxError as error:
         raise FormatError("the chat template", error.lineno, f"is not valid Jinja: {error.message}") from error
     except (RecursionError, MemoryError, SyntaxError) as error:
@@ -310,7 +458,7 @@ def compile_template(source: str) -> Any:
         raise FormatError("the chat template", None, f"cannot be read: {error}") from error
 
 
-def render_template(source: str, variables: Mapping[str, object]) -> Marked:
+def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
     """The text that the template writes with the variables.
 
     Raises:
@@ -318,16 +466,31 @@ def render_template(source: str, variables: Mapping[str, object]) -> Marked:
         InvalidOption: It refuses the messages.
     """
     template = compile_template(source)
-    size = len(source) + size_of(variables)
     try:
-        with allow_work(size):
-            return concat(template.root_render_func(template.new_context(dict(variables))))
+        with allow_work(lambda: len(source) + size_of(variables)):
+            text = concat(template.root_render_func(template.new_context(dict(variables))))
     except TemplateRefusal as error:
         raise InvalidOption("messages", variables["messages"], f"what the template accepts; error: {error}") from None
     except OverBudget as error:
         advice = "pass a template that does less (docs/spec.md, Bounds)"
         raise FormatError("the chat template", None, f"{error}; {advice}") from error
+    except NotText:
+        raise failure_of("writes a list as a text", variables["messages"]) from None
     except TemplateError as error:
-        raise FormatError("the chat template", None, f"fails: {error}") from error
+        raise failure_of(f"fails: {error}", variables["messages"]) from error
     except FAILURES as error:
-        raise FormatError("the chat template", None, f"fails with {type(error).__name__}: {error}") from error
+        raise failure_of(f"fails with {type(error).__name__}: {error}", variables["messages"]) from error
+    refuse_lost(variables["messages"])
+    return text
+
+
+def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
+    """The error of a template that fails; it names the first message whose content is not a text, if one has such a content."""
+    for number, message in enumerate(messages):
+        content = message.get("content", "")
+        if not isinstance(content, str):
+            in_parts = isinstance(content, Parts)
+            found = f"message {number} with a content {'in parts' if in_parts else f'of type {type(content).__name__}'}"
+            allowed = f"a str as content, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
+            return InvalidOption("messages", found, allowed)
+    return FormatError("the chat template", None, problem)

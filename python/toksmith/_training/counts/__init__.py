@@ -30,17 +30,6 @@ from ...errors import InvalidOption
 from .files import Facts, read_counts, write_counts
 from .merge import join_spans, locate_count_files, merge_in_memory, merge_into_file
 
-__all__ = [
-    "LeftOut",
-    "Limits",
-    "MergedCounts",
-    "PieceCounts",
-    "count",
-    "count_within_limits",
-    "merge_counts",
-    "require_option",
-]
-
 LEAST_MEMORY = 1 << 20
 MOST = (1 << 63) - 1
 

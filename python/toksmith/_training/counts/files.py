@@ -21,23 +21,6 @@ from ..._storage.atomic_files import write_file
 from ..._storage.remote import input_at
 from ...errors import CorpusError, FormatError, InvalidOption
 
-__all__ = [
-    "HEAD",
-    "KEY",
-    "POSITIONS",
-    "ROWS_IN_A_GROUP",
-    "SUFFIXES",
-    "Facts",
-    "facts_of_parquet",
-    "parse_facts",
-    "read_counts",
-    "read_errors",
-    "require_pyarrow",
-    "suffix_of",
-    "write_counts",
-    "write_parquet",
-]
-
 VERSION = 1
 KEY = b"toksmith piece counts"
 HEAD = b"# " + KEY + b": "

@@ -30,13 +30,6 @@ from ...errors import FormatError, InvalidOption, JobError
 from .files import SUFFIXES, Facts, suffix_of
 from .sorted import CountFile, CountRows, CountWriter, count_file, rows_of
 
-__all__ = [
-    "join_spans",
-    "locate_count_files",
-    "merge_in_memory",
-    "merge_into_file",
-]
-
 MOST_OPEN = 32
 MOST = 1 << 64
 # The files of a counting job, which `_jobs/make/count_shard.py` writes, and the files in which a finished job lists them.

@@ -29,8 +29,6 @@ from .files import (
     suffix_of,
 )
 
-__all__ = ["CountFile", "CountRows", "CountWriter", "count_file", "rows_of"]
-
 ROWS_IN_A_BATCH = 1 << 12
 BYTES_OF_LINES = 1 << 18
 

@@ -19,8 +19,6 @@ from ...errors import ModelError
 from .. import counts as _counts
 from .removal_order import ids_without_text
 
-__all__ = ["Words", "count_encoded_pieces", "refuse_other_kinds"]
-
 BLOCK = "▁".encode()
 
 

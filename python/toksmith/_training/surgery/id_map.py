@@ -19,8 +19,6 @@ from ..._formats.json import parse_json
 from ..._storage.atomic_files import write_file
 from ...errors import FormatError, InvalidOption
 
-__all__ = ["IdMap"]
-
 MOST_BYTES = 1 << 28
 MOST_ID = 1 << 24
 

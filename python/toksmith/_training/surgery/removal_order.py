@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 
 from ..._model.model import BYTE_TOKENS, Model
 
-__all__ = ["Forest", "ids_without_text"]
-
 
 class Forest:
     """The tokens that can be removed, and the parts from which each token is merged."""

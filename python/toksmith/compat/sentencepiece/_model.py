@@ -8,11 +8,11 @@ import math
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from ..._base.threads import cached_property
 from ..._formats.protobuf import parse_model
 from ..._formats.sentencepiece import (
     BYTE,
@@ -27,8 +27,6 @@ from ..._formats.sentencepiece import (
 )
 from ..._model.model import Step
 from ..._tokenizer.tokenizer import Tokenizer
-
-__all__ = ["Piece", "SpmModel", "Text"]
 
 SPACE = "▁".encode()
 LONGEST = 1 << 10  # bytes that the table rewrites at once

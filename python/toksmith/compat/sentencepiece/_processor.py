@@ -14,8 +14,6 @@ from ..._formats.sentencepiece import CONTROL, UNUSED
 from ..tokenizers._parts import NotHere
 from ._model import SpmModel, Text, character_width
 
-__all__ = ["SentencePieceProcessor", "ThreadPool", "set_random_generator_seed"]
-
 RANDOM = random.Random()
 TYPES = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
 AROUND = ("add_bos", "add_eos", "reverse", "emit_unk_piece")

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 from ... import _core
+from ..._base.threads import cached_property
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import UnknownId
-
-__all__ = ["CoreBPE", "any_of_pattern"]
 
 SPACE = frozenset(b" \n\t")
 
@@ -154,7 +153,7 @@ class CoreBPE:
                 return
             yield tokens[place]
 
-    @functools.cached_property
+    @cached_property
     def sorted_tokens(self) -> list[bytes]:
         return sorted(self._tok.model.tokens)
 

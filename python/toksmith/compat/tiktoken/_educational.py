@@ -15,8 +15,6 @@ from ..._training import train
 from .core import Encoding
 from .registry import get_encoding
 
-__all__ = ["SimpleBytePairEncoding", "bpe_encode", "bpe_train", "train_simple_encoding", "visualise_tokens"]
-
 COLOURS = (167, 179, 185, 77, 80, 68, 134)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import regex
 
 from ..._base.arguments import check_int, check_items, check_texts
-from ..._base.threads import thread_count
+from ..._base.threads import cached_property, thread_count
 from ..._formats.tiktoken import to_ranks
 from ..._model.model import AddedToken, Model, TokenTable, regex_split
 from ..._tokenizer.tokenizer import Tokenizer
@@ -109,7 +109,7 @@ class Encoding:
         encoding._own(tok)
         return encoding
 
-    @functools.cached_property
+    @cached_property
     def _mergeable_ranks(self) -> dict[bytes, int]:
         model = self._tokenizer.model
         return dict(zip(model.tokens, model.ids.tolist(), strict=True))
@@ -281,7 +281,7 @@ class Encoding:
         """The id of `<|endoftext|>`."""
         return self._special_tokens[ENDOFTEXT]
 
-    @functools.cached_property
+    @cached_property
     def special_tokens_set(self) -> set[str]:
         """The special tokens."""
         return set(self._special_tokens)
@@ -291,7 +291,7 @@ class Encoding:
         assert isinstance(token, int)
         return token in self._special_ids
 
-    @functools.cached_property
+    @cached_property
     def _special_ids(self) -> frozenset[int]:
         return frozenset(self._special_tokens.values())
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["AddedToken", "AddedTokens"]
-
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
-__all__ = ["Encoding", "Fixed", "Late", "Run"]
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.threads import cached_property
 
 Offsets = tuple[int, int]
 NOWHERE = (0, 0)
@@ -41,23 +43,54 @@ class Fixed(NamedTuple):
         return cls(list(ids), list(tokens), [NOWHERE] * count, [None] * count, 1, attention)
 
 
-class Late:
-    """A source with ids; the other columns are computed when one of them is first used."""
+class Places(NamedTuple):
+    """The starts and ends of ids in a text, in characters: int64, shape (n,) each.
 
-    def __init__(self, ids: Sequence[int], make: Callable[[], Fixed], special: int = 0, attention: int = 1) -> None:
-        self.ids, self.make, self.special, self.attention = ids, make, special, attention
+    Attributes:
+        blanks: The numbers of white-space characters at the start and at the end of each token, for a part of the ids;
+            None if the text decides.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    blanks: Callable[[slice], tuple[NDArray[np.int64], NDArray[np.int64]] | None]
+
+
+class Late:
+    """A source with ids; the other columns are computed when one of them is first used.
+
+    Args:
+        make: Computes all columns.
+        place: Computes the offsets alone; None where they need the other columns.
+    """
+
+    def __init__(
+        self,
+        ids: Sequence[int],
+        make: Callable[[], Fixed],
+        special: int = 0,
+        attention: int = 1,
+        place: Callable[[], Places | None] = lambda: None,
+    ) -> None:
+        self.ids, self.make, self.special, self.attention, self.place = ids, make, special, attention, place
 
     @cached_property
     def columns(self) -> Fixed:
         return self.make()
 
+    @cached_property
+    def places(self) -> Places | None:
+        return self.place()
+
     @property
     def tokens(self) -> Sequence[str]:
         return self.columns.tokens
 
-    @property
+    @cached_property
     def offsets(self) -> Sequence[Offsets]:
-        return self.columns.offsets
+        if "columns" in self.__dict__ or self.places is None:
+            return self.columns.offsets
+        return [*zip(self.places.starts.tolist(), self.places.ends.tolist(), strict=True)]
 
     @property
     def words(self) -> Sequence[int | None]:

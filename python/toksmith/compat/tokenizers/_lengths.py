@@ -7,16 +7,6 @@ from typing import Any
 
 from ._encoding import Encoding
 
-__all__ = [
-    "SIDES",
-    "json_choice",
-    "pad_together",
-    "padding_of",
-    "truncate_together",
-    "truncation_json",
-    "truncation_of",
-]
-
 STRATEGIES = {"longest_first": "LongestFirst", "only_first": "OnlyFirst", "only_second": "OnlySecond"}
 SIDES = {"left": "Left", "right": "Right"}
 Options = dict[str, Any]

@@ -14,19 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from ...errors import ToksmithError
 
-__all__ = [
-    "MANY",
-    "MOST",
-    "PATTERN",
-    "Field",
-    "NotHere",
-    "Part",
-    "PartSequence",
-    "Regex",
-    "check_character",
-    "format_value",
-]
-
 REQUIRED: Any = Parameter.empty
 
 

@@ -13,21 +13,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ... import _core
 from ..._base.arguments import check_texts
+from ..._base.threads import cached_property
 from ..._formats.tokenizer_json import read_tokenizer
 from ..._model.model import AddedToken as OwnToken
 from ..._model.model import Model
 from ..._model.steps import engine_stages, has_symbols, is_whole_text
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import NotInVocabulary
-from ._encoding import Fixed
-
-__all__ = ["Pieces", "Runtime", "decode_tokens", "normalize_text", "split_text", "tokenizer_json"]
+from ._encoding import Fixed, Places
 
 Json = Mapping[str, Any]
 UNKNOWN = "\0"
+BLANK = "Ġ"
+WHITE = "".join(
+    chr(point) for point in range(0x3001) if chr(point).isspace() and not 0x1C <= point <= 0x1F
+)  # Unicode's white space
 WORDS = {"type": "WordLevel", "vocab": {UNKNOWN: 0}, "unk_token": UNKNOWN}
+
+
+def count_blanks(token: str) -> tuple[int, int]:
+    """The numbers of white-space characters at the start and at the end of a byte-level token."""
+    blanks = token.replace(BLANK, " ")
+    return len(token) - len(blanks.lstrip(WHITE)), len(token) - len(blanks.rstrip(WHITE))
 
 
 def tokenizer_json(model: Json, **parts: Any) -> dict[str, Any]:
@@ -123,7 +135,7 @@ class Runtime:
         model = value["model"]
         self.unknown = model.get("unk_id") if model.get("type") == "Unigram" else None
 
-    @functools.cached_property
+    @cached_property
     def offset_tokenizer(self) -> Tokenizer:
         """The tokenizer that knows the places of ids; SentencePiece's form of a model does not."""
         return build_tokenizer(self.value) if is_whole_text(self.tok.model) else self.tok
@@ -143,13 +155,13 @@ class Runtime:
                 raise ValueError("Encountered an unknown token but `unk_id` is missing") from error
             raise ValueError(f"{error}; the model has no unknown token in its vocabulary") from error
 
-    @functools.cached_property
+    @cached_property
     def tokens(self) -> dict[int, str]:
         vocab = self.value["model"]["vocab"]
         pairs = vocab.items() if isinstance(vocab, dict) else ((token, id) for id, (token, _) in enumerate(vocab))
         return {id: token for token, id in pairs} | {each["id"]: each["content"] for each in self.value["added_tokens"]}
 
-    @functools.cached_property
+    @cached_property
     def written(self) -> dict[int, str]:
         """The token of each id; added tokens that match normalized text are normalized."""
         normalizer, added = self.value["normalizer"], self.value["added_tokens"]
@@ -161,6 +173,33 @@ class Runtime:
             self.offset_tokenizer._engine, text, "text" if as_text else "allow"
         )
         return Fixed(ids, self.shown(ids, added, places, texts), offsets, words)
+
+    def places(self, text: str, ids: Sequence[int], as_text: bool) -> Places:
+        """The offsets of a text's ids, without the other columns."""
+        starts, ends = _core.find_origins(self.offset_tokenizer._engine, text, "text" if as_text else "allow")
+        return Places(starts, ends, lambda part: self.count_blanks(ids[part]))
+
+    def count_blanks(self, ids: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """The numbers of white-space characters at the start and at the end of each token; None if a text decides."""
+        numbers = np.array(ids, np.int64)
+        for id in numbers[self.blank_counts[0][numbers] < 0].tolist():
+            self.blank_counts[:, id] = count_blanks(self.tokens[id])
+        if np.isin(numbers, self.written_as_in_text).any():
+            return None
+        leading, trailing = self.blank_counts[:, numbers]
+        return leading, trailing
+
+    @cached_property
+    def blank_counts(self) -> NDArray[np.int64]:
+        """These numbers for each id, or -1 before their first use: shape (2, ids)."""
+        return np.full((2, max(self.tokens, default=0) + 1), -1, np.int64)
+
+    @cached_property
+    def written_as_in_text(self) -> list[int]:
+        """The ids of added tokens that include white space around them, or match normalized text, and of unknown text."""
+        changed = [each["id"] for each in self.value["added_tokens"] if each["lstrip"] or each["rstrip"]]
+        changed += [id for id, token in self.written.items() if token != self.tokens[id]]
+        return changed if self.unknown is None else [*changed, self.unknown]
 
     def rows(self, text: str) -> list[tuple[int, str, tuple[int, int]]]:
         """The ids of a text by the model alone: each with its token and range of bytes."""

@@ -32,8 +32,6 @@ from .normalizers import Normalizer
 from .pre_tokenizers import PreTokenizer
 from .processors import PostProcessor, TemplateProcessing
 
-__all__ = ["Tokenizer"]
-
 ROLES: Mapping[str, Any] = {
     "normalizer": Normalizer,
     "pre_tokenizer": PreTokenizer,
@@ -490,7 +488,10 @@ def check_batch(value: Any) -> Iterable[Any]:
 def source_of(runtime: Runtime, text: Any, ids: Iterator[list[int]], words: bool, as_text: bool) -> Late:
     """The columns of a text, or of words that were given one by one, which are numbered."""
     if not words:
-        return Late(next(ids), partial(runtime.columns, text, as_text))
+        text_ids = next(ids)
+        return Late(
+            text_ids, partial(runtime.columns, text, as_text), place=partial(runtime.places, text, text_ids, as_text)
+        )
     parts = [source_of(runtime, word, ids, False, as_text) for word in text]
 
     all_ids = [id for each in parts for id in each.ids]

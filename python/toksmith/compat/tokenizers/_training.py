@@ -18,8 +18,6 @@ from ._added import AddedToken
 from ._runtime import Pieces
 from .trainers import Trainer
 
-__all__ = ["train_model"]
-
 
 def train_model(tokenizer: Any, iterator: Iterable[Any], trainer: Any) -> tuple[Any, list[AddedToken]]:
     """The trained model, and the special tokens of the trainer."""

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from ._encoding import Encoding, Fixed, Late, Run
+import numpy as np
+
+from ._encoding import Encoding, Fixed, Late, Places, Run
 from ._parts import Field, Part, PartSequence
+from ._runtime import count_blanks
 from .pre_tokenizers import BYTE_LEVEL
 
 __all__ = [
@@ -214,20 +217,30 @@ def piece(written: str) -> dict[str, Any]:
     return {"SpecialToken": {"id": name, "type_id": int(number)}}
 
 
-BLANK = "Ġ"
-WHITE = "".join(
-    chr(point) for point in range(0x3001) if chr(point).isspace() and not 0x1C <= point <= 0x1F
-)  # Unicode's white space
-
-
 def trim_offsets(encoding: Encoding, prefix: bool) -> Encoding:
     """An encoding, and its overflow, with offsets that leave out white space at the ends of byte-level tokens."""
     runs = []
-    for place, run in enumerate(encoding._runs):
-        ids = run.source.ids[run.start : run.stop]
-        late = Late(ids, partial(trim_run, run, place == 0, prefix), run.source.special, run.source.attention)
-        runs.append(run.with_columns(late))
+    for number, run in enumerate(encoding._runs):
+        ids, options = run.source.ids[run.start : run.stop], (run, number == 0, prefix)
+        marks = run.source.special, run.source.attention
+        runs.append(run.with_columns(Late(ids, partial(trim_run, *options), *marks, partial(trim_places, *options))))
     return Encoding(runs, [trim_offsets(each, prefix) for each in encoding.overflowing], encoding._ranges)
+
+
+def trim_places(run: Run, is_first: bool, prefix: bool) -> Places | None:
+    """The offsets of `trim_run`; None if they need the texts of the tokens."""
+    places, part = run.source.places if isinstance(run.source, Late) else None, slice(run.start, run.stop)
+    blanks = None if places is None else places.blanks(part)
+    if places is None or blanks is None:
+        return None
+    (starts, ends), (leading, trailing) = (places.starts[part], places.ends[part]), blanks
+    if prefix:
+        is_at_start = starts == 0
+        is_at_start[:1] |= is_first
+        leading = np.where((leading == 1) & is_at_start, 0, leading)  # an added space stays
+    starts = np.minimum(starts + leading, ends)
+    ends = np.where((trailing > 0) & (ends >= trailing), np.maximum(ends - trailing, starts), ends)
+    return Places(starts, ends, lambda _: None)
 
 
 def trim_run(run: Run, is_first: bool, prefix: bool) -> Fixed:
@@ -235,8 +248,7 @@ def trim_run(run: Run, is_first: bool, prefix: bool) -> Fixed:
     columns = run.columns()
     offsets = []
     for place, (token, (start, end)) in enumerate(zip(columns.tokens, columns.offsets, strict=True)):
-        blanks = token.replace(BLANK, " ")
-        leading, trailing = len(token) - len(blanks.lstrip(WHITE)), len(token) - len(blanks.rstrip(WHITE))
+        leading, trailing = count_blanks(token)
         if leading == 1 and prefix and ((is_first and place == 0) or start == 0):
             leading = 0  # an added space stays
         start = min(start + leading, end)

@@ -57,6 +57,7 @@ class Demo:
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
+        """Keep the seconds of a step."""
         start = time.perf_counter()
         yield
         self.seconds[step] = time.perf_counter() - start
@@ -87,6 +88,7 @@ def train_and_reload(demo: Demo, sources: list[Path]) -> toksmith.Tokenizer:
 
 
 def show_merges(demo: Demo, tok: toksmith.Tokenizer) -> None:
+    """Print ten merges, from the first to the last."""
     demo.console.rule("Ten of its merges, from the first to the last", align="left")
     views = merge_views(tok)
     picked = [views[round(len(views) ** (step / 9)) - 1] for step in range(10)]
