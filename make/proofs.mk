@@ -4,7 +4,7 @@
 
 NONE_IS_FINE := $(if $(WHICH),|| [ $$? -eq 5 ])  # the choice can have no proof of one kind
 # The specification in Rust: both builds of the core give the ids of one digest (crates/core/tests/fuzz_seeds.rs).
-WITHOUT_FAST := cargo test --quiet --package toksmith-core --no-default-features --features onig,regex,sais,zstd
+WITHOUT_FAST := cargo test --quiet --package toksmith-core --no-default-features --features onig,regex-full,sais,zstd
 
 proofs: .venv/.tools
 	$(if $(WHICH),,TOKSMITH_EXHAUSTIVE=1 cargo test --package toksmith-core -- $(CORE_PROOFS) --nocapture)

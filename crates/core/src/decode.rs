@@ -160,6 +160,12 @@ impl Decoder {
         self.chain.as_ref().is_some_and(DecoderChain::uses_regex)
     }
 
+    /// Whether a decoded text is rewritten as a whole.
+    #[must_use]
+    pub fn rewrites_whole_texts(&self) -> bool {
+        self.shown.as_ref().is_some_and(ShownTexts::has_denormalizer)
+    }
+
     /// The bytes of one id.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<&[u8]> {
@@ -199,7 +205,7 @@ impl Decoder {
     /// # Errors
     /// As [`Self::decode`], and [`Error::Interrupted`].
     pub fn decode_long(&self, ids: &[u32], stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
-        if self.chain.is_some() || self.shown.as_ref().is_some_and(ShownTexts::has_denormalizer) {
+        if self.chain.is_some() || self.rewrites_whole_texts() {
             return self.decode_more(ids, &mut true, stop, out);
         }
         let mut fresh = true;

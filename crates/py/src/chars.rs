@@ -48,21 +48,19 @@ struct NormalizerOptions<'py> {
     escape: bool,
 }
 
+/// The value with this name.
+fn named<T>(py: Python<'_>, option: &str, name: &str, from_name: fn(&str) -> Option<T>, allowed: &str) -> PyResult<T> {
+    match from_name(name) {
+        Some(value) => Ok(value),
+        None => Err(errors::new_exception(py, "InvalidOption", (option, name, allowed))?),
+    }
+}
+
 impl NormalizerOptions<'_> {
     fn normalizer(&self, py: Python<'_>) -> PyResult<Normalizer> {
         let charsmap = self.charsmap.as_ref().map(|blob| Charsmap::new(blob.as_bytes())).transpose();
-        let dummy = match &*self.dummy {
-            "nowhere" => AddedSpace::Nowhere,
-            "before" => AddedSpace::Before,
-            "after" => AddedSpace::After,
-            other => {
-                return Err(errors::new_exception(
-                    py,
-                    "InvalidOption",
-                    ("dummy", other, "'nowhere', 'before' or 'after'"),
-                )?);
-            }
-        };
+        let allowed = "'nowhere', 'before' or 'after'";
+        let dummy = named(py, "dummy", &self.dummy, AddedSpace::from_name, allowed)?;
         let (remove_extra, escape) = (self.remove_extra, self.escape);
         let normalizer = charsmap.map(|charsmap| Normalizer { charsmap, dummy, remove_extra, escape });
         normalizer.map_err(|error| errors::to_py(py, error))
@@ -88,18 +86,7 @@ impl Chars<'_> {
     /// The shown texts of the tokens, if they differ from the bytes.
     pub fn shown(&self, py: Python<'_>, vocab: &Vocab, added: &[AddedToken]) -> PyResult<Option<ShownTexts>> {
         let Some((strip, surface)) = &self.shown else { return Ok(None) };
-        let strip = match &**strip {
-            "nothing" => Strip::Nothing,
-            "once" => Strip::Once,
-            "each" => Strip::Each,
-            other => {
-                return Err(errors::new_exception(
-                    py,
-                    "InvalidOption",
-                    ("strip", other, "'nothing', 'once' or 'each'"),
-                )?);
-            }
-        };
+        let strip = named(py, "strip", strip, Strip::from_name, "'nothing', 'once' or 'each'")?;
         let unknown = self.unknown.map(|id| (id, surface.as_str()));
         let denormalizer = self.denormalizer.as_ref().map(|options| options.normalizer(py)).transpose()?;
         Ok(Some(ShownTexts::new(vocab, added, self.byte_fallback, unknown, strip).with_denormalizer(denormalizer)))

@@ -6,9 +6,7 @@ use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use toksmith_core::kinds::sentencepiece::byte_ids;
-use toksmith_core::kinds::sentencepiece::merge::MissingRule;
-use toksmith_core::kinds::unigram::{Unigram, UnigramRules};
+use toksmith_core::kinds::unigram::Unigram;
 use toksmith_core::kinds::wordpiece::WordPiece;
 use toksmith_core::kinds::{Kernel, PieceEncoder};
 use toksmith_core::merge::recover::recover_merges;
@@ -49,25 +47,14 @@ impl KindOptions<'_> {
                 Ok(Some(Kernel::WordPiece(pieces)))
             }
             ("unigram", unknown) => {
-                let kernel = self.unigram(vocab, scores.unwrap_or_default(), unknown);
+                let scores = scores.unwrap_or_default();
+                let kernel = Unigram::of_pieces(vocab, scores, self.single, self.byte_fallback, unknown);
                 kernel.map(|unigram| Some(Kernel::Unigram(Box::new(unigram))))
             }
             ("words", Some(unknown)) => Ok(Some(Kernel::Words(Some(unknown)))),
             ("chars", Some(unknown)) => Ok(Some(Kernel::Merge(Some(unknown)))),
             _ => Ok(None),
         })
-    }
-
-    fn unigram(&self, vocab: &CoreVocab, scores: &[f64], unknown: Option<u32>) -> toksmith_core::Result<Unigram> {
-        let bytes = if self.byte_fallback { byte_ids(vocab)? } else { Vec::new() };
-        let missing = match (<[u32; 256]>::try_from(&bytes[..]), unknown) {
-            (Ok(bytes), _) => MissingRule::Bytes(Box::new(bytes)),
-            (_, Some(id)) => MissingRule::Unknown(id),
-            _ => MissingRule::Error,
-        };
-        let silent: &[u32] = if self.single { &bytes } else { &[] };
-        let rules = UnigramRules { scores, single: self.single, symbols: &[], silent, missing, unknown, escape: false };
-        Unigram::new(vocab, rules)
     }
 }
 

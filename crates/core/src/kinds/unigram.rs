@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::kinds::best_paths::{BestEdge, best_paths};
-use crate::kinds::sentencepiece::merge::MissingRule;
+use crate::kinds::sentencepiece::merge::{MissingRule, byte_ids};
 use crate::kinds::sentencepiece::normalize::{SPACE_MARK, write_form};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::merge::draws::Draws;
@@ -159,6 +159,23 @@ impl Unigram {
         let trie = Trie::new(possible.map(|(_, written, place)| (&**written, *place)).collect());
         let unknown_score = if single { f64::from(lowest as f32 - PENALTY as f32) } else { lowest - PENALTY };
         Ok(Self { trie, entries, symbols, unknown_score, longest, single, missing, unknown, escape })
+    }
+
+    /// The engine of pieces, as HF has it; with `single`, as `SentencePiece` has it.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and [`Error::Model`] if `byte_fallback` lacks the token of a byte.
+    pub fn of_pieces(
+        vocab: &Vocab,
+        scores: &[f64],
+        single: bool,
+        byte_fallback: bool,
+        unknown: Option<u32>,
+    ) -> Result<Self> {
+        let bytes = if byte_fallback { byte_ids(vocab)? } else { Vec::new() };
+        let missing = MissingRule::new(&bytes, unknown);
+        let silent: &[u32] = if single { &bytes } else { &[] };
+        Self::new(vocab, UnigramRules { scores, single, symbols: &[], silent, missing, unknown, escape: false })
     }
 
     /// Appends the ids of a UTF-8 text in the form of [`write_form`].

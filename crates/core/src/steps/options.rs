@@ -40,12 +40,12 @@ pub struct StepOptions<'s> {
 }
 
 impl<'s> StepOptions<'s> {
-    pub(super) fn new(place: &'static str, spec: &'s Spec) -> Self {
+    pub(crate) fn new(place: &'static str, spec: &'s Spec) -> Self {
         Self { place, spec, remaining: spec.options.iter().collect() }
     }
 
     /// Makes an error that names this step.
-    pub(super) fn error(&self, problem: &str) -> Error {
+    pub(crate) fn error(&self, problem: &str) -> Error {
         Error::model(format!("the step {:?} in {} {problem}", self.spec.kind, self.place), None)
     }
 
@@ -56,14 +56,20 @@ impl<'s> StepOptions<'s> {
             .ok_or_else(|| self.error(&format!("lacks the option {name:?}")))
     }
 
-    pub(super) fn text(&mut self, name: &str) -> Result<&'s str> {
+    pub(crate) fn text(&mut self, name: &str) -> Result<&'s str> {
         match self.take(name)? {
             Value::Text(text) => Ok(text),
             _ => Err(self.error(&format!("needs a text as the option {name:?}"))),
         }
     }
 
-    pub(super) fn char(&mut self, name: &str) -> Result<char> {
+    /// Takes an option whose text `from_name` knows.
+    pub(crate) fn choice<T>(&mut self, name: &str, from_name: fn(&str) -> Option<T>) -> Result<T> {
+        let value = self.text(name)?;
+        from_name(value).ok_or_else(|| self.error(&format!("has the unknown value {value:?} as the option {name:?}")))
+    }
+
+    pub(crate) fn char(&mut self, name: &str) -> Result<char> {
         let mut chars = self.text(name)?.chars();
         match (chars.next(), chars.next()) {
             (Some(char), None) => Ok(char),
@@ -71,12 +77,12 @@ impl<'s> StepOptions<'s> {
         }
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
+    pub(crate) fn flag(&mut self, name: &str) -> Result<bool> {
         self.flag_or_nothing(name)?.ok_or_else(|| self.error(&format!("needs true or false as the option {name:?}")))
     }
 
     /// Takes an option that is true, false or null.
-    pub(super) fn flag_or_nothing(&mut self, name: &str) -> Result<Option<bool>> {
+    pub(crate) fn flag_or_nothing(&mut self, name: &str) -> Result<Option<bool>> {
         match self.take(name)? {
             Value::Flag(flag) => Ok(Some(*flag)),
             Value::Nothing => Ok(None),
@@ -84,7 +90,7 @@ impl<'s> StepOptions<'s> {
         }
     }
 
-    pub(super) fn count(&mut self, name: &str) -> Result<usize> {
+    pub(crate) fn count(&mut self, name: &str) -> Result<usize> {
         match self.take(name)? {
             Value::Number(number) => {
                 let count = u32::try_from(*number).ok().map(|count| count as usize);
@@ -95,7 +101,7 @@ impl<'s> StepOptions<'s> {
     }
 
     /// Checks that no option is left.
-    pub(super) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         match self.remaining.first() {
             Some((name, _)) => Err(self.error(&format!("has no option {name:?}"))),
             None => Ok(()),

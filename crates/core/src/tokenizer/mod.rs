@@ -1,6 +1,7 @@
 //! The door for Rust programs: a file to a [`Tokenizer`], which encodes, counts and decodes.
 //!
-//! Reading order: this file; [`native`] reads and writes a file of the native format; [`trained`] makes one from texts.
+//! Reading order: this file; [`native`] reads and writes a file of the native format, with [`whole_text`] for the models
+//! of `SentencePiece`; [`trained`] makes one from texts.
 //!
 //! Left out: many texts, threads, offsets and sampling, which [`crate::encode`] has for the Python package.
 
@@ -8,6 +9,7 @@ pub mod native;
 #[cfg(test)]
 mod tests;
 pub mod trained;
+pub mod whole_text;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -63,8 +65,8 @@ pub struct Tokenizer {
 impl Tokenizer {
     /// Loads a `.toksmith` file, as `toksmith.save` writes it.
     ///
-    /// Byte-pair encodings, `WordPiece`, whole words and characters run here, with their steps. A model of another kind,
-    /// or with scores, is refused.
+    /// All that the Python package runs, runs here: byte-pair encodings, unigram models and `WordPiece`, whole words and
+    /// characters, with their steps. What it can only hold is refused.
     ///
     /// # Errors
     /// [`Error::Corpus`] if the file cannot be read, and as [`Self::from_bytes`] with the file's name before the line.
@@ -125,12 +127,13 @@ impl Tokenizer {
             splitters: Vec::new(),
             decoders: Vec::new(),
             symbols: None,
+            whole_text: None,
         };
         Self::new(model, Stages::default(), splitter)
     }
 
     fn new(model: ModelParts, stages: Stages, splitter: Splitter) -> Result<Self> {
-        let ModelParts { pieces, added, decoders: chain, .. } = model;
+        let ModelParts { pieces, mut added, decoders: chain, whole_text, .. } = model;
         let vocab = Arc::clone(pieces.vocab());
         for token in &added {
             if vocab.token(token.id).is_some_and(|bytes| bytes != token.content.as_bytes()) {
@@ -142,7 +145,12 @@ impl Tokenizer {
         let breaker = if chain.is_empty() { None } else { breaker() };
         let chain = if chain.is_empty() { None } else { Some(decoders(&chain)?) };
         let decoder = Decoder::new(vocab, &stages.shown_tokens(&added)?).with_chain(chain);
-        let encoder = Encoder::new(pieces, AddedTokens::new(added)?, splitter).with_stages(stages)?;
+        let (chars, shown) = whole_text.map_or((None, None), |whole| (Some(whole.engine), whole.shown));
+        if chars.is_some() {
+            added.retain(|token| !token.flags.normalized); // symbols of the engine
+        }
+        let decoder = decoder.with_shown(shown);
+        let encoder = Encoder::new(pieces, AddedTokens::new(added)?, splitter).with_chars(chars).with_stages(stages)?;
         Ok(Self { encoder, decoder, breaker })
     }
 
@@ -224,7 +232,7 @@ impl Tokenizer {
     /// A decoder of a stream of ids.
     #[must_use]
     pub fn decoder(&self) -> StreamDecoder<'_> {
-        StreamDecoder { tokenizer: self, ids: Vec::new(), sent: Vec::new(), fresh: true, held: Vec::new() }
+        StreamDecoder { tokenizer: self, state: StreamState::default() }
     }
 }
 
@@ -273,11 +281,18 @@ impl Special {
 #[derive(Debug)]
 pub struct StreamDecoder<'t> {
     tokenizer: &'t Tokenizer,
-    /// With decoder steps, which need all tokens together: the ids so far, and the bytes settled before.
+    state: StreamState,
+}
+
+/// The state of a [`StreamDecoder`], for programs that keep it next to the tokenizer.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct StreamState {
+    /// With decoder steps or a denormalizer, which need all tokens together: the ids so far, and the bytes settled before.
     ids: Vec<u32>,
     sent: Vec<u8>,
-    /// Without them: whether no id was fed.
-    fresh: bool,
+    /// Without them: whether an id was fed.
+    begun: bool,
     /// The bytes of an unfinished character.
     held: Vec<u8>,
 }
@@ -288,24 +303,7 @@ impl StreamDecoder<'_> {
     /// # Errors
     /// As [`Tokenizer::decode_bytes`]; the decoder is then unchanged.
     pub fn feed(&mut self, ids: &[u32]) -> Result<String> {
-        if let Some(breaker) = self.tokenizer.breaker {
-            let before = self.ids.len();
-            self.ids.extend_from_slice(ids);
-            let settled = self.settled(breaker).inspect_err(|_| self.ids.truncate(before))?;
-            if let Some(new) = settled.strip_prefix(&self.sent[..]) {
-                self.held.extend_from_slice(new);
-                self.sent = settled;
-            }
-        } else {
-            let (before, fresh) = (self.held.len(), self.fresh);
-            let decoder = &self.tokenizer.decoder;
-            if let Err(error) = decoder.decode_more(ids, &mut self.fresh, &Stop::default(), &mut self.held) {
-                self.held.truncate(before);
-                self.fresh = fresh;
-                return Err(error);
-            }
-        }
-        Ok(take_characters(&mut self.held))
+        self.state.feed(self.tokenizer, ids)
     }
 
     /// The rest of the text, with U+FFFD for an unfinished character; the decoder then starts again.
@@ -313,19 +311,54 @@ impl StreamDecoder<'_> {
     /// # Errors
     /// As [`Tokenizer::decode_bytes`].
     pub fn finish(&mut self) -> Result<String> {
+        std::mem::take(&mut self.state).finish(self.tokenizer)
+    }
+}
+
+impl StreamState {
+    /// As [`StreamDecoder::feed`]; each call must have the same tokenizer.
+    ///
+    /// # Errors
+    /// As [`StreamDecoder::feed`].
+    pub fn feed(&mut self, tokenizer: &Tokenizer, ids: &[u32]) -> Result<String> {
+        if tokenizer.decoder.rewrites_whole_texts() {
+            tokenizer.decode_bytes(ids)?;
+            self.ids.extend_from_slice(ids);
+        } else if let Some(breaker) = tokenizer.breaker {
+            let before = self.ids.len();
+            self.ids.extend_from_slice(ids);
+            let settled = self.settled(tokenizer, breaker).inspect_err(|_| self.ids.truncate(before))?;
+            if let Some(new) = settled.strip_prefix(&self.sent[..]) {
+                self.held.extend_from_slice(new);
+                self.sent = settled;
+            }
+        } else {
+            let (before, mut fresh) = (self.held.len(), !self.begun);
+            if let Err(error) = tokenizer.decoder.decode_more(ids, &mut fresh, &Stop::default(), &mut self.held) {
+                self.held.truncate(before);
+                return Err(error);
+            }
+            self.begun = !fresh;
+        }
+        Ok(take_characters(&mut self.held))
+    }
+
+    /// As [`StreamDecoder::finish`].
+    ///
+    /// # Errors
+    /// As [`StreamDecoder::finish`].
+    pub fn finish(mut self, tokenizer: &Tokenizer) -> Result<String> {
         if !self.ids.is_empty() {
-            let all = self.tokenizer.decode_bytes(&self.ids)?;
+            let all = tokenizer.decode_bytes(&self.ids)?;
             self.held.extend_from_slice(all.get(self.sent.len()..).unwrap_or_default());
         }
-        let text = String::from_utf8_lossy(&self.held).into_owned();
-        *self = self.tokenizer.decoder();
-        Ok(text)
+        Ok(String::from_utf8_lossy(&self.held).into_owned())
     }
 
     /// The bytes so far that another token does not change.
-    fn settled(&self, breaker: u32) -> Result<Vec<u8>> {
-        let mut now = self.tokenizer.decode_bytes(&self.ids)?;
-        let then = self.tokenizer.decode_bytes(&[&self.ids[..], &[breaker]].concat())?;
+    fn settled(&self, tokenizer: &Tokenizer, breaker: u32) -> Result<Vec<u8>> {
+        let mut now = tokenizer.decode_bytes(&self.ids)?;
+        let then = tokenizer.decode_bytes(&[&self.ids[..], &[breaker]].concat())?;
         now.truncate(now.iter().zip(&then).take_while(|(a, b)| a == b).count());
         // Later bytes can complete the character.
         while now.ends_with("\u{FFFD}".as_bytes()) {

@@ -95,6 +95,9 @@ fn a_broken_file_is_an_error_with_its_line() {
     }
     for (from, to, line, problem) in [
         ("toksmith 1", "toksmith 3", "1", "toksmith 1"),
+        ("toksmith 1", "toksmith 2", "392", "only for them"),
+        ("\"kind\": \"bpe\"", "\"kind\": \"bpe\", \"unused_ids\": [7]", "392", "only for them"),
+        ("\ntraining {", "\nscores 0\ntraining {", "347", "299 tokens but 0 scores"),
         ("\"kind\": \"bpe\"", "\"kind\": \"bpe\", \"kind\": \"bpe\"", "2", "duplicate field"),
         ("\"post\"", "\"last\"", "2", "unknown field"),
         ("\"unknown_id\": null, ", "", "2", "missing field"),
@@ -121,7 +124,6 @@ fn a_broken_file_is_an_error_with_its_line() {
 #[test]
 fn a_part_that_does_not_run_is_refused_by_name() {
     for (from, to, part) in [
-        ("toksmith 1", "toksmith 2", "version 2"),
         ("\"kind\": \"bpe\"", "\"kind\": \"unigram\"", "unigram"),
         ("\"merge_rule\": \"pair\"", "\"merge_rule\": \"score\"", "score"),
         ("\"byte_fallback\": false", "\"byte_fallback\": true", "byte_fallback"),
@@ -130,13 +132,54 @@ fn a_part_that_does_not_run_is_refused_by_name() {
         ("\"kind\": \"bpe\"", "\"fuse_unknown\": true, \"kind\": \"bpe\"", "fuse_unknown"),
         ("\"kind\": \"regex\"", "\"kind\": \"tarot\"", "tarot"),
         ("\"kind\": \"regex\"", "\"kind\": \"regex\", \"kind\": \"regex\"", "kind"),
-        ("\ntraining {", "\nscores 0\ntraining {", "scores"),
+        ("\"normalizers\": []", "\"normalizers\": [{\"kind\": \"sentencepiece\"}]", "SentencePiece's steps"),
         ("\"id\": 299", "\"id\": 97", "<|end|>"),
     ] {
         let problem = native(from, to).expect_err(to);
         assert!(matches!(problem, Error::Model { .. }) && problem.to_string().contains(part), "{to}: {problem}");
     }
     assert!(native("", "").is_ok());
+}
+
+/// The tokenizer of a draft with these fields, tokens `a`, `b`, `ab` and `▁`, and scores.
+fn drafted(fields: &str, scores: [&str; 4]) -> Result<Tokenizer> {
+    let model = format!(
+        r#"{{"post":[],"added_tokens":[],"byte_fallback":false,"splitters":[],"unit":"char","whole_piece":false,{fields}}}"#
+    );
+    let scores = scores.join("\n");
+    let draft = format!("toksmith 1\nmodel {model}\ntokens 4\n0 a\n1 \\x62\n2 ab\n3 ▁\nmerges 0\nscores 4\n{scores}\n");
+    Tokenizer::from_bytes(&native::finish_draft(draft.as_bytes())?)
+}
+
+#[test]
+fn scores_decide_the_ids_of_a_draft() {
+    let unigram = r#""kind":"unigram","merge_rule":"pair","unknown_id":3,"normalizers":[],"decoders":[]"#;
+    for (score, ids) in [("-1.5", &[2][..]), ("-5.0", &[0, 1])] {
+        let tokenizer = drafted(unigram, ["-1.0", "-1.0", score, "-9.0"]).unwrap();
+        assert_eq!(tokenizer.encode("ab").unwrap(), ids);
+        assert_eq!(tokenizer.encode("x").unwrap(), [3]);
+    }
+    for score in ["inf", "nan", "1e39", "+1", ""] {
+        let problem = drafted(unigram, ["-1.0", "-1.0", score, "-9.0"]).unwrap_err().to_string();
+        assert!(problem.contains("finite decimal number"), "{problem}");
+    }
+}
+
+#[test]
+fn a_text_of_sentencepiece_is_one_piece() {
+    let step = r#"{"kind":"sentencepiece","charsmap":"","dummy":"before","escape":true,"remove_extra":true}"#;
+    let shown = r#"{"kind":"sentencepiece","strip":"once","unknown":"?"}"#;
+    let fields = |step: &str| {
+        format!(r#""kind":"bpe","merge_rule":"bytes","unknown_id":null,"normalizers":[{step}],"decoders":[{shown}]"#)
+    };
+    let scores = ["-1.0", "-2.0", "-3.0", "-4.0"];
+    let tokenizer = drafted(&fields(step), scores).unwrap();
+    assert_eq!(tokenizer.encode(" ab  a").unwrap(), [3, 2, 3, 0]);
+    assert_eq!(tokenizer.decode(&[3, 2, 3, 0]).unwrap(), "ab a");
+    for (from, to, part) in [("before", "beside", "dummy"), ("true", "1", "escape"), ("\"\"", "\"?\"", "base 64")] {
+        let problem = drafted(&fields(&step.replace(from, to)), scores).unwrap_err().to_string();
+        assert!(problem.contains(part), "{problem}");
+    }
 }
 
 #[test]
@@ -174,7 +217,8 @@ fn threads_share_a_tokenizer() {
 /// A training on one text, ended by `report` if it breaks.
 fn trained(text: &str, vocab_size: usize, special_tokens: &[&str], flow: ControlFlow<()>) -> Result<Vec<u8>> {
     let texts = &[Text::Str(text)];
-    Training { texts, vocab_size, pattern: "o200k", special_tokens, min_count: 1 }.run(&mut |_| flow)
+    let (pattern, min_count, max_token_bytes) = (Some("o200k"), 1, None);
+    Training { texts, vocab_size, pattern, special_tokens, min_count, max_token_bytes }.run(&mut |_| flow)
 }
 
 #[test]

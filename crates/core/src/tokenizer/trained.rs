@@ -25,12 +25,14 @@ pub struct Training<'t> {
     pub texts: &'t [Text<'t>],
     /// The number of tokens, with the bytes and the special tokens.
     pub vocab_size: usize,
-    /// The name of a pattern, or a regex.
-    pub pattern: &'t str,
+    /// The name of a pattern, or a regex; None to split nothing.
+    pub pattern: Option<&'t str>,
     /// The contents of the special tokens, which get the last ids.
     pub special_tokens: &'t [&'t str],
     /// The lowest count at which a pair merges.
     pub min_count: u64,
+    /// The longest token, in bytes.
+    pub max_token_bytes: Option<u32>,
 }
 
 impl Training<'_> {
@@ -55,7 +57,7 @@ impl Training<'_> {
                 return refuse("special_tokens", format!("{content:?}"), allowed);
             }
         }
-        let (regexes, stop) = (regexes_of(self.pattern)?, Stop::default());
+        let (regexes, stop) = (self.pattern.map_or(Ok(Vec::new()), regexes_of)?, Stop::default());
         let mut counts = PieceCounts::new(Splitter::new(&regexes)?);
         counts.add(self.texts, 1, &stop)?;
         if counts.bytes() == 0 {
@@ -63,14 +65,15 @@ impl Training<'_> {
             return Err(Error::Corpus { path: "texts".to_owned(), problem });
         }
         let limit = self.vocab_size - least;
-        let options = TrainOptions { limit, min_count: self.min_count, ..TrainOptions::for_bytes() };
+        let &Self { min_count, max_token_bytes, .. } = self;
+        let options = TrainOptions { limit, min_count, max_token_bytes, ..TrainOptions::for_bytes() };
         let trained = train::train(&counts, &options, report)?;
         let record = json!({
             "bytes": counts.bytes(),
             "digest": format!("{:032x}", counts.digest(1, &stop)?),
             "documents": counts.documents(),
-            "options": {"alphabet": null, "kind": "bpe", "max_token_bytes": null, "merges": null,
-                "min_count": self.min_count, "patterns": regexes, "special_tokens": self.special_tokens,
+            "options": {"alphabet": null, "kind": "bpe", "max_token_bytes": max_token_bytes, "merges": null,
+                "min_count": min_count, "patterns": regexes, "special_tokens": self.special_tokens,
                 "ties": "lowest_ids", "unit": "byte", "vocab_size": self.vocab_size},
             "stopped_because": self.reason(trained.stopped),
             "symbols": trained.symbols,

@@ -33,6 +33,31 @@ pub enum MissingRule {
     Error,
 }
 
+impl MissingRule {
+    /// The rule of a model with the ids of all bytes or none, and with or without an unknown id.
+    #[must_use]
+    pub fn new(bytes: &[u32], unknown: Option<u32>) -> Self {
+        match (<[u32; 256]>::try_from(bytes), unknown) {
+            (Ok(bytes), _) => Self::Bytes(Box::new(bytes)),
+            (_, Some(id)) => Self::Unknown(id),
+            _ => Self::Error,
+        }
+    }
+}
+
+/// The ids of the 256 byte tokens.
+///
+/// # Errors
+/// [`Error::Model`] if one is missing.
+pub fn byte_ids(vocab: &Vocab) -> Result<Vec<u32>> {
+    let id = |byte: u8| {
+        let token = format!("<0x{byte:02X}>");
+        let id = vocab.id(token.as_bytes());
+        id.ok_or_else(|| Error::model(format!("byte_fallback needs the token {token}, which is missing"), None))
+    };
+    (0..=255).map(id).collect()
+}
+
 /// The tokens by their bytes, with their order.
 #[derive(Debug)]
 pub struct CharTokens {

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 #[cfg(feature = "fast")]
 use crate::fast::memory::PieceLookup;
 use crate::kinds::Sampling;
-use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, MissingRule};
+use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, MissingRule, byte_ids};
 use crate::kinds::sentencepiece::normalize::{Normalizer, write_form};
 use crate::kinds::sentencepiece::safe_cuts::CharCuts;
 use crate::kinds::sentencepiece::widths::CharWidths;
@@ -137,11 +137,7 @@ impl CharEngine {
             }
         }
         let cuts = CharCuts::new(texts.into_iter(), escape);
-        let missing = match (<[u32; 256]>::try_from(&bytes[..]), unknown) {
-            (Ok(bytes), _) => MissingRule::Bytes(Box::new(bytes)),
-            (_, Some(id)) => MissingRule::Unknown(id),
-            _ => MissingRule::Error,
-        };
+        let missing = MissingRule::new(&bytes, unknown);
         let widths = CharWidths::new(vocab, &frozen, &bytes, unknown, escape);
         let unigram = if way == CharRule::Unigram {
             let scores = scores.ok_or_else(|| Error::model("kind 'unigram' needs a score for each token", None))?;
@@ -332,19 +328,6 @@ impl CharEngine {
         }
         self.tokens.merge(&self.tokens.write_form(part), stop, &mut CharScratch::default(), out)
     }
-}
-
-/// The ids of the 256 byte tokens.
-///
-/// # Errors
-/// [`Error::Model`] if one is missing.
-pub fn byte_ids(vocab: &Vocab) -> Result<Vec<u32>> {
-    let id = |byte: u8| {
-        let token = format!("<0x{byte:02X}>");
-        let id = vocab.id(token.as_bytes());
-        id.ok_or_else(|| Error::model(format!("byte_fallback needs the token {token}, which is missing"), None))
-    };
-    (0..=255).map(id).collect()
 }
 
 /// Replaces several unknown ids in a row by one.

@@ -27,6 +27,19 @@ pub enum AddedSpace {
     After,
 }
 
+impl AddedSpace {
+    /// The place by its name in a model.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "nowhere" => Self::Nowhere,
+            "before" => Self::Before,
+            "after" => Self::After,
+            _ => return None,
+        })
+    }
+}
+
 /// The options of `SentencePiece`'s normalizer.
 #[derive(Debug)]
 pub struct Normalizer {

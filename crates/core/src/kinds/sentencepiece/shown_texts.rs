@@ -23,6 +23,19 @@ pub enum Strip {
     Each,
 }
 
+impl Strip {
+    /// The rule by its name in a model.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "nothing" => Self::Nothing,
+            "once" => Self::Once,
+            "each" => Self::Each,
+            _ => return None,
+        })
+    }
+}
+
 /// The shown text of each id, in one table.
 #[derive(Debug)]
 pub struct ShownTexts {
