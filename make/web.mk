@@ -1,15 +1,15 @@
-# make web: the engine for browsers and other JavaScript runtimes, as an ES module with types in dist/web; prints its size.
+# make web: the engine for browsers and other JavaScript runtimes, as an ES module with types in build/web; prints its size.
 # It needs Rust's target wasm32-unknown-unknown, or Debian's rustc-web, cargo-web, rust-web-src and lld-19; and binaryen.
 # make test-web: the module gives the ids of the native engine, in node.
 .PHONY: web test-web
 
-WEB := crates/web/js/* crates/web/Cargo.toml scripts/web.sh
+WEB := $(shell find crates/web/js -type f) crates/web/Cargo.toml scripts/web.sh scripts/classic_js.py
 
-web: dist/web/.built
+web: build/web/.built
 
-dist/web/.built: $(NATIVE) $(wildcard $(WEB))
-	bash scripts/web.sh dist/web
+build/web/.built: $(NATIVE) $(WEB)
+	bash scripts/web.sh build/web
 	@touch $@
 
-test-web: dist/web/.built .venv/.tools
+test-web: build/web/.built .venv/.tools
 	$(PYTEST) tests/web

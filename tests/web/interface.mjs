@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 
 const [folder, ranks, native, pieces] = process.argv.slice(2).map((path) => pathToFileURL(path));
-const { load, init, train, trainHere, ToksmithError } = await import(`${folder}/toksmith.js`);
+const { load, loadModel, init, patterns, train, trainHere, ToksmithError } = await import(`${folder}/toksmith.js`);
 const TEXT = "the cat sat on the mat, ".repeat(500);
 const refused = (name, words) => (error) => {
   assert.equal(error.name, name, error.message);
@@ -50,6 +50,29 @@ assert.deepEqual([...tok.decodeBytes([0xff, 97])], [0xff, 97]);
 assert.equal(tok.decode([0xff, 97]), "\ufffda");
 assert.equal(tok.decode(tok.encode("\ufeffa")), "\ufeffa");
 assert.deepEqual(tok.encode("\ud83d"), tok.encode("\ufffd"));
+assert.throws(() => tok.encode("a\ud83d", { errors: "strict" }), refused("UnicodeEncodeError", /place 1/));
+assert.deepEqual(tok.encode("\ud83d\ude00", { errors: "strict" }), tok.encode("\ud83d\ude00"));
+assert.throws(() => tok.count("a", { errors: "ignore" }), refused("InvalidOption", /replace, strict/));
+const { ids: placed, ends } = tok.encodeWithOffsets("\u00fcber", { unit: "byte" });
+assert.equal(ends.at(-1), 5);
+assert.deepEqual(placed, tok.encode("\u00fcber"));
+assert.deepEqual([...tok.split("the cat")], [3, 7]);
+assert.ok((await patterns()).includes("cl100k"));
+assert.equal(tok.allMerges().length % 3, 0);
+
+// A stream gives whole characters; two streams do not mix.
+const [stream, other] = [tok.decoder(), tok.decoder()];
+assert.deepEqual([0xc3, 0xbc, 97].map((id) => stream.feed(id)), ["", "\u00fc", "a"]);
+assert.equal(stream.feed([0xe2, 0x82]), "");
+assert.equal(other.finish(), "");
+assert.throws(() => stream.feed(300), refused("UnknownId", /300/));
+assert.equal(stream.finish(), "\ufffd");
+assert.equal(stream.feed(98), "b");
+
+// A model as a value.
+const plainBytes = await loadModel({ fields: {}, tokens: Array.from({ length: 256 }, (_, byte) => [byte, [byte]]) });
+assert.deepEqual([...plainBytes.encode("a b")], [97, 32, 98]);
+await assert.rejects(loadModel({ fields: { kind: "tarot" }, tokens: [] }), refused("ModelError", /tarot/));
 
 // The merges of a piece are those of the Python package.
 for (const { piece, whole, steps, symbols } of JSON.parse(await readFile(pieces))) {
@@ -68,7 +91,12 @@ assert.throws(() => tok.merges("a".repeat(513)), refused("InvalidOption", /513 s
 
 // Files that are no tokenizer, and options that do not fit.
 await assert.rejects(load(ranks), refused("FormatError", /cl100k/));
-await assert.rejects(load(new TextEncoder().encode("{}")), refused("FormatError", /toksmith\.load/));
+await assert.rejects(load(new TextEncoder().encode("{}")), refused("FormatError", /model is missing/));
+for (const [file, words] of [["", /is empty/], ["\x89PNG\r\n", /begins with.*expected a \.toksmith/], ["\nab", /not a SentencePiece model/]]) {
+  await assert.rejects(load(new TextEncoder().encode(file)), refused("FormatError", words));
+}
+await assert.rejects(load(new Uint8Array(2 ** 27).fill(97)), refused("FormatError", /begins with/));
+await assert.rejects(load(new Uint8Array([123]), { specialTokens: {} }), refused("InvalidOption", /only for \.tiktoken/));
 await assert.rejects(load(bytes.subarray(0, 500)), refused("FormatError", /ends/));
 await assert.rejects(load(native, { pattern: "gpt2" }), refused("InvalidOption", /native file has them/));
 await assert.rejects(load(ranks, { pattern: "gtp2" }), refused("InvalidOption", /gpt2/));
@@ -95,10 +123,8 @@ const stopped = train(TEXT, { vocabSize: 280, signal: stop.signal });
 stop.abort();
 await assert.rejects(stopped, { name: "AbortError" });
 
-// After a failure inside the engine, each call says so; other tokenizers work on.
-const lost = await load(native);
-assert.throws(() => lost.decodeBytes(new Uint32Array(2 ** 29)), /engine stopped.*load it again/s);
-assert.throws(() => lost.encode("a"), /stopped earlier; load it again/);
+// What does not fit into the memory is refused, and the tokenizer works on.
+assert.throws(() => tok.decodeBytes(new Uint32Array(2 ** 29)), refused("TextTooLong", /shorter parts/));
 assert.deepEqual([...tok.encode("a")], [97]);
 await assert.rejects(trainHere(TEXT, { vocabSize: 280, onProgress: () => { throw new Error("from the page"); } }), /from the page/);
 
@@ -115,5 +141,7 @@ const words = await load(ranks, { pattern: "\\w+|\\W" });
 assert.equal(words.decode(words.encode(TEXT)), TEXT);
 const endless = await load(ranks, { pattern: "(?=(a|a)+?\\1$)a|a|b" });
 assert.throws(() => endless.encode(`b${"a".repeat(40_000)}b`), /engine stopped.*simpler pattern/s);
+// After a failure inside the engine, each call says so; other tokenizers work on.
+assert.throws(() => endless.encode("a"), /stopped earlier; load it again/);
 await init(pathToFileURL(`${process.argv[2]}/toksmith-full.wasm`));
 assert.deepEqual((await load(native)).encode(TEXT), tok.encode(TEXT));

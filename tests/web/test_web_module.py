@@ -33,7 +33,7 @@ import toksmith
 from toksmith import Model, Tokenizer
 from toksmith.errors import ToksmithError
 
-MODULE = ROOT / "dist" / "web"
+MODULE = ROOT / "build" / "web"
 MODULES = ("toksmith.wasm", "toksmith-full.wasm")
 NODE = shutil.which("node")
 CHROMIUM = shutil.which("chromium")
@@ -44,7 +44,7 @@ PUBLISHED = {"cl100k_base": "cl100k", "o200k_base": "o200k", "r50k_base": "gpt2"
 
 pytestmark = [
     pytest.mark.skipif(NODE is None, reason="lacks node"),
-    pytest.mark.skipif(not (MODULE / "toksmith.wasm").exists(), reason="lacks dist/web; run make web"),
+    pytest.mark.skipif(not (MODULE / "toksmith.wasm").exists(), reason="lacks build/web; run make web"),
 ]
 
 
@@ -236,8 +236,14 @@ def test_a_page_gives_the_native_ids(real: list[str], tmp_path: Path) -> None:
     assert found["cases"] > len(texts)
 
 
-def in_page(lines: str, folder: Path) -> Any:
-    """What `page.html` posts after it ran these lines in a headless Chromium."""
+@pytest.mark.skipif(CHROMIUM is None, reason="lacks Chromium; `make test-browser` installs Debian's")
+def test_a_page_that_is_opened_as_a_file_trains_and_answers(tmp_path: Path) -> None:
+    found = in_page("", tmp_path, f"file://{Path(__file__).with_name('file.html')}#")
+    assert found == {"low": [257], "words": 1, "found": 2}
+
+
+def in_page(lines: str, folder: Path, page: str = "") -> Any:
+    """What a page posts in a headless Chromium: one that is opened as a file, or `page.html` after it ran these lines."""
     found: list[Any] = []
     done = threading.Event()
 
@@ -258,12 +264,13 @@ def in_page(lines: str, folder: Path) -> Any:
     (folder / "lines.json").write_text(lines, "utf-8")
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/tests/page.html#{folder}/lines.json"
+        origin = f"http://127.0.0.1:{server.server_port}"
+        url = f"{page}{origin}" if page else f"{origin}/tests/page.html#{folder}/lines.json"
         flags = ["--headless=new", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
         flags += ["--no-sandbox"] if lacking("permissions") else []  # Chromium cannot build one as root
-        with subprocess.Popen([str(CHROMIUM), *flags, url], stderr=subprocess.DEVNULL) as page:
+        with subprocess.Popen([str(CHROMIUM), *flags, url], stderr=subprocess.DEVNULL) as browser:
             done.wait(LIMIT_S)
-            page.terminate()
+            browser.terminate()
         server.shutdown()
     assert found, "the page posted nothing"
     return found[0]

@@ -9,6 +9,8 @@ const NODE = globalThis.process?.versions?.node !== undefined;
 // The small module has no regex engine, which only patterns without a scanner need.
 const [SMALL, FULL] = ["toksmith.wasm", "toksmith-full.wasm"];
 const compiled = new Map();
+// In a page that is opened as a file, scripts hold the files: their texts, or base64 of their gzip.
+const inlined = globalThis.toksmithFiles;
 
 /** An error of the engine; `name` is that of the exception in Python. */
 export class ToksmithError extends Error {
@@ -21,11 +23,26 @@ export class ToksmithError extends Error {
 /** Compiles a module, once; `source` replaces the file next to this one. */
 export function init(source, file = SMALL) {
   if (source !== undefined || !compiled.has(file)) {
-    const module = read(source ?? new URL(file, import.meta.url)).then((bytes) => WebAssembly.compile(bytes));
+    const bytes = source === undefined && inlined ? unpacked(file) : read(source ?? new URL(file, import.meta.url));
+    const module = bytes.then((found) => WebAssembly.compile(found));
     module.catch(() => compiled.delete(file));
     compiled.set(file, module);
   }
   return compiled.get(file);
+}
+
+/** The bytes of a file that a script holds, which is loaded if it is needed. */
+async function unpacked(file) {
+  if (!(file in inlined)) {
+    const script = Object.assign(document.createElement("script"), { src: new URL(`${file}.js`, inlined.url) });
+    await new Promise((resolve, reject) => {
+      script.onload = resolve;
+      script.onerror = () => reject(new Error(`${script.src} cannot be loaded`));
+      document.head.append(script);
+    });
+  }
+  const packed = Uint8Array.from(atob(inlined[file]), (char) => char.charCodeAt(0));
+  return read(new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))));
 }
 
 /** The result of `use` with the small module, or with the full one if a pattern needs it. */
@@ -41,7 +58,50 @@ async function withModule(use) {
 /** Loads a tokenizer from a URL, a path (in node), bytes, a Blob or a Response. */
 export async function load(source, options = {}) {
   const file = await read(source);
-  return withModule((module) => new Tokenizer(new Engine(module), file, options));
+  const draft = await readerOf(file, options);
+  return withModule((module) => {
+    const build = (data, settings = {}) => new Tokenizer(new Engine(module), data, settings);
+    if (draft === undefined) return build(file, options);
+    const fromDraft = (data) => build(finished(module, data));
+    try {
+      return fromDraft(draft(file, fromDraft));
+    } catch (problem) {
+      throw problem.name === "FormatError" && !(problem instanceof ToksmithError) ? new ToksmithError(problem.name, problem.message) : problem;
+    }
+  });
+}
+
+/** The reader of a file that the engine does not read; its code is fetched when it is needed. */
+async function readerOf(file, { pattern, specialTokens }) {
+  const first = DECODER().decode(file.subarray(0, 64)).trimStart();
+  if (pattern !== undefined || first.startsWith("toksmith ")) return undefined;
+  let reader;
+  if (first.startsWith("{")) reader = (await import("./formats/tokenizer_json.js")).readTokenizerJson;
+  else if (file[0] === 0x0a) reader = (await import("./formats/sentencepiece.js")).readSentencePiece;
+  else if (!/^[\w+/]+=* \d/.test(first)) {
+    const found = file.length ? `begins with ${JSON.stringify(first.slice(0, 20))}` : "is empty";
+    throw new ToksmithError("FormatError", `the file ${found}; expected a .toksmith, .tiktoken, tokenizer.json or SentencePiece file`);
+  }
+  if (reader && specialTokens !== undefined) throw new ToksmithError("InvalidOption", "specialTokens is only for .tiktoken files; other files have them");
+  return reader;
+}
+
+/** The tokenizer of a model as a value: fields of the native format by name, tokens, and merges by ids. */
+export async function loadModel(model) {
+  const { draftOf } = await import("./formats/draft.js");
+  return load(finished(await init(), draftOf(model)));
+}
+
+/** The names of the patterns. */
+export async function patterns() {
+  const engine = new Engine(await init());
+  return JSON.parse(engine.text(engine.instance.patterns()));
+}
+
+/** The native file of a draft. */
+function finished(module, draft) {
+  const engine = new Engine(module);
+  return engine.answer(engine.instance.finish_draft(engine.write(draft)));
 }
 
 /** Trains a tokenizer on texts, in a worker. */
@@ -83,9 +143,9 @@ function listed(texts, { specialTokens = [], ...options }) {
 
 /** The file of a trained tokenizer. */
 export function trainFile({ module, texts, options }, onProgress) {
-  const { vocabSize, pattern = "o200k", specialTokens, minCount = 1 } = options;
+  const { vocabSize, pattern = "o200k", specialTokens, minCount = 1, maxTokenBytes = null } = options;
   const [blob, ends] = joined(texts);
-  const asked = { ends, vocab_size: vocabSize, pattern, special_tokens: specialTokens, min_count: minCount };
+  const asked = { ends, vocab_size: vocabSize, pattern, special_tokens: specialTokens, min_count: minCount, max_token_bytes: maxTokenBytes };
   const total = vocabSize - 256 - specialTokens.length;
   let done = 0;
   const engine = new Engine(module, (rows) => {
@@ -109,19 +169,21 @@ export class Tokenizer {
     this.specialTokens = Object.fromEntries(facts.added.filter((token) => token[2]));
   }
 
-  encode(text, { special } = {}) {
+  encode(text, { special, errors } = {}) {
     const { instance } = this.#engine;
-    return this.#engine.numbers(instance.encode(this.#engine.write(text), choice(special)));
+    return this.#engine.numbers(instance.encode(this.#engine.write(checked(text, errors)), choice(special)));
   }
 
-  count(text, { special } = {}) {
+  count(text, { special, errors } = {}) {
     const { instance } = this.#engine;
-    return this.#engine.numbers(instance.count(this.#engine.write(text), choice(special)))[0];
+    return this.#engine.numbers(instance.count(this.#engine.write(checked(text, errors)), choice(special)))[0];
   }
 
-  encodeWithOffsets(text, { special } = {}) {
+  encodeWithOffsets(text, { special, errors, unit = "utf16" } = {}) {
+    if (unit !== "utf16" && unit !== "byte") throw new ToksmithError("InvalidOption", `unit=${String(unit)} is not possible; expected utf16, byte`);
     const { instance } = this.#engine;
-    const all = this.#engine.numbers(instance.encode_with_offsets(this.#engine.write(text), choice(special)));
+    const flags = choice(special) + (unit === "byte" ? 4 : 0);
+    const all = this.#engine.numbers(instance.encode_with_offsets(this.#engine.write(checked(text, errors)), flags));
     const size = all.length / 3;
     return { ids: all.subarray(0, size), starts: all.subarray(size, 2 * size), ends: all.subarray(2 * size) };
   }
@@ -131,15 +193,11 @@ export class Tokenizer {
   }
 
   decodeBytes(ids) {
-    for (const id of ids instanceof Uint32Array ? [] : ids) {
-      if (!(Number.isInteger(id) && id >= 0 && id < 2 ** 32)) {
-        throw new TypeError(`ids: expected whole numbers from 0, not ${String(id)}`);
-      }
-    }
-    const bytes = ids.length * 4;
-    const at = this.#engine.instance.input(bytes);
-    new Uint32Array(this.#engine.memory, at, ids.length).set(ids);
-    return this.#engine.answer(this.#engine.instance.decode(bytes));
+    return this.#engine.answer(this.#engine.instance.decode(this.#engine.writeIds(ids)));
+  }
+
+  decoder() {
+    return new StreamDecoder(this.#engine);
   }
 
   token(id) {
@@ -148,6 +206,14 @@ export class Tokenizer {
 
   tokenId(token) {
     return this.#engine.numbers(this.#engine.instance.token_id(this.#engine.write(token)))[0];
+  }
+
+  split(text) {
+    return this.#engine.numbers(this.#engine.instance.split(this.#engine.write(text)));
+  }
+
+  allMerges() {
+    return this.#engine.numbers(this.#engine.instance.all_merges());
   }
 
   merges(piece) {
@@ -166,8 +232,30 @@ export class Tokenizer {
   }
 }
 
+/** Decodes a stream of ids; made by `Tokenizer.decoder`. */
+export class StreamDecoder {
+  #engine;
+  #stream;
+
+  constructor(engine) {
+    this.#engine = engine;
+    this.#stream = engine.streams++;
+  }
+
+  feed(ids) {
+    const list = typeof ids === "number" ? [ids] : ids;
+    return this.#engine.text(this.#engine.instance.feed(this.#stream, this.#engine.writeIds(list)));
+  }
+
+  finish() {
+    return this.#engine.text(this.#engine.instance.finish(this.#stream));
+  }
+}
+
 /** An instance of the module, with one tokenizer. */
 class Engine {
+  streams = 0;
+
   constructor(module, report = () => true) {
     const imports = {
       report: (at, count) => Number(report(new Float64Array(this.memory, at, count).slice()) !== false),
@@ -198,20 +286,40 @@ class Engine {
     }
   }
 
+  /** The address of a buffer for the arguments of the next call. */
+  room(bytes) {
+    const at = bytes < 2 ** 32 ? this.instance.input(bytes) : 0;
+    if (at !== 0) return at;
+    throw new ToksmithError("TextTooLong", `${bytes.toLocaleString("en")} bytes do not fit into the memory of a module; pass shorter parts`);
+  }
+
+  /** Writes ids as the argument; returns their length in bytes. */
+  writeIds(ids) {
+    for (const id of ids instanceof Uint32Array ? [] : ids) {
+      if (!(Number.isInteger(id) && id >= 0 && id < 2 ** 32)) {
+        throw new TypeError(`ids: expected whole numbers from 0, not ${String(id)}`);
+      }
+    }
+    const bytes = ids.length * 4;
+    const at = this.room(bytes);
+    new Uint32Array(this.memory, at, ids.length).set(ids);
+    return bytes;
+  }
+
   /** Writes a text or bytes as the argument; returns its length in bytes. */
   write(text) {
     if (text instanceof Uint8Array) {
-      const at = this.instance.input(text.length);
+      const at = this.room(text.length);
       new Uint8Array(this.memory, at, text.length).set(text);
       return text.length;
     }
     if (typeof text !== "string") throw new TypeError(`text: expected a string, not ${typeof text}`);
     const encoder = new TextEncoder();
-    const at = this.instance.input(text.length);
+    const at = this.room(text.length);
     const { read, written } = encoder.encodeInto(text, new Uint8Array(this.memory, at, text.length));
     if (read === text.length) return written;
     const rest = encoder.encode(text.slice(read));
-    const start = this.instance.input(written + rest.length) + written;
+    const start = this.room(written + rest.length) + written;
     new Uint8Array(this.memory, start, rest.length).set(rest);
     return written + rest.length;
   }
@@ -219,7 +327,7 @@ class Engine {
   /** Writes bytes and the JSON of options; returns both lengths. */
   pass(bytes, options) {
     const json = new TextEncoder().encode(JSON.stringify(options));
-    const at = this.instance.input(bytes.length + json.length);
+    const at = this.room(bytes.length + json.length);
     const room = new Uint8Array(this.memory, at, bytes.length + json.length);
     room.set(bytes);
     room.set(json, bytes.length);
@@ -249,10 +357,21 @@ function choice(special = "raise") {
   return place;
 }
 
+/** The text, in which `strict` allows no lone surrogates; otherwise each becomes U+FFFD. */
+function checked(text, errors = "replace") {
+  if (errors !== "replace" && errors !== "strict") {
+    throw new ToksmithError("InvalidOption", `errors=${String(errors)} is not possible; expected replace, strict`);
+  }
+  const at = errors === "strict" && typeof text === "string" ? text.search(/\p{Surrogate}/u) : -1;
+  if (at >= 0) throw new ToksmithError("UnicodeEncodeError", `text: UTF-8 has no form of the lone surrogate at place ${at}`);
+  return text;
+}
+
 /** The texts as one array of UTF-8, and the end of each. */
 function joined(texts) {
-  if (!texts.every((text) => typeof text === "string")) throw new TypeError("texts: expected a string or several");
-  const parts = texts.map((text) => new TextEncoder().encode(text));
+  const isText = (text) => typeof text === "string" || text instanceof Uint8Array;
+  if (!texts.every(isText)) throw new TypeError("texts: expected a string, or several strings or Uint8Arrays");
+  const parts = texts.map((text) => (typeof text === "string" ? new TextEncoder().encode(text) : text));
   const blob = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let end = 0;
   const ends = parts.map((part) => (blob.set(part, end), (end += part.length)));
@@ -280,8 +399,9 @@ async function read(source) {
 
 /** A worker that trains. */
 async function start() {
-  const url = new URL("worker.js", import.meta.url);
-  if (!NODE) return new Worker(url, { type: "module" });
+  const text = inlined?.["worker.js"];
+  const url = text ? URL.createObjectURL(new Blob([text], { type: "text/javascript" })) : new URL("worker.js", import.meta.url);
+  if (!NODE) return new Worker(url, { type: text ? "classic" : "module" });
   const { Worker: Thread } = await import("node:worker_threads");
   const thread = new Thread(url);
   const worker = { postMessage: (message) => thread.postMessage(message), terminate: () => thread.terminate() };

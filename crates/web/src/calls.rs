@@ -1,17 +1,20 @@
 //! The calls of one instance: arguments from the buffer, one call of the core, and the answer.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use toksmith_core::merge::recover::recover_merges;
 use toksmith_core::split::Text;
+use toksmith_core::split::pattern::PATTERNS;
 use toksmith_core::split::spans::{Count, PlacedIds, Spans};
 use toksmith_core::text::utf8::text_of;
 use toksmith_core::threads::parallel::Stop;
-use toksmith_core::tokenizer::native::PlainModel;
-use toksmith_core::tokenizer::regexes_of;
+use toksmith_core::tokenizer::native::{self, PlainModel};
 use toksmith_core::tokenizer::trained::Training;
+use toksmith_core::tokenizer::{StreamState, regexes_of};
 use toksmith_core::train::Trained;
 use toksmith_core::vocab::Tables;
 use toksmith_core::{Error, Result, Special, Tokenizer};
@@ -20,6 +23,9 @@ use crate::merges;
 
 /// The first word of a native file.
 const NATIVE: &[u8] = b"toksmith ";
+
+/// The flag of a choice about special tokens with which offsets count bytes.
+const IN_BYTES: u32 = 4;
 
 /// The state of an instance.
 #[derive(Debug, Default)]
@@ -31,6 +37,8 @@ pub struct Instance {
     tokenizer: Option<Tokenizer>,
     /// The pattern and the special tokens of a `.tiktoken` file.
     ranks: Option<RanksOptions>,
+    /// The streams that are decoded, by the numbers that JavaScript gives them.
+    streams: BTreeMap<u32, StreamState>,
 }
 
 /// What a call returns.
@@ -57,9 +65,10 @@ struct TrainingOptions {
     /// The end of each text.
     ends: Vec<usize>,
     vocab_size: usize,
-    pattern: String,
+    pattern: Option<String>,
     special_tokens: Vec<String>,
     min_count: u64,
+    max_token_bytes: Option<u32>,
 }
 
 impl Default for Answer {
@@ -79,9 +88,13 @@ impl Answer {
 }
 
 impl Instance {
-    /// The address of a buffer for the arguments.
+    /// The address of a buffer for the arguments; null if there is no memory for them.
     pub fn lend(&mut self, bytes: usize) -> *const u32 {
-        self.input.resize(bytes.div_ceil(size_of::<u32>()), 0);
+        let size = bytes.div_ceil(size_of::<u32>());
+        if self.input.try_reserve_exact(size.saturating_sub(self.input.len())).is_err() {
+            return std::ptr::null();
+        }
+        self.input.resize(size, 0);
         self.input.as_ptr()
     }
 
@@ -100,7 +113,7 @@ impl Instance {
     }
 
     fn tokenizer(&self) -> Result<&Tokenizer> {
-        self.tokenizer.as_ref().ok_or_else(|| Error::model("no tokenizer is loaded", None))
+        self.tokenizer.as_ref().ok_or_else(not_loaded)
     }
 
     /// Loads a native or a `.tiktoken` file.
@@ -114,7 +127,10 @@ impl Instance {
             }
             (Tokenizer::from_bytes(data)?, None)
         } else {
-            let Some(pattern) = &ranks.pattern else { return Err(unreadable(data)) };
+            let pattern = ranks.pattern.as_ref().ok_or_else(|| {
+                let problem = "a .tiktoken file has no pattern; pass one, such as {pattern: \"cl100k\"}";
+                Error::Format { place: None, problem: problem.to_owned() }
+            })?;
             let special: Vec<_> = ranks.special_tokens.iter().map(|(content, id)| (&**content, *id)).collect();
             (Tokenizer::from_tiktoken(data, pattern, &special)?, Some(ranks))
         };
@@ -123,6 +139,17 @@ impl Instance {
         let facts = json!({"vocabSize": tokenizer.vocab_size(), "added": added}).to_string();
         (self.tokenizer, self.ranks) = (Some(tokenizer), ranks);
         Ok(Answer::Bytes(facts.into()))
+    }
+
+    /// The native file of a draft, which JavaScript's readers of other formats write.
+    pub fn finish_draft(&self, draft: usize) -> Result<Answer> {
+        native::finish_draft(self.bytes(draft)).map(Answer::Bytes)
+    }
+
+    /// The names of the patterns.
+    pub fn patterns() -> Answer {
+        let names: Vec<_> = PATTERNS.iter().map(|row| row.name).collect();
+        Answer::Bytes(json!(names).to_string().into())
     }
 
     /// Trains; the tokenizer that is loaded stays.
@@ -135,16 +162,18 @@ impl Instance {
         let options: TrainingOptions = self.options(texts, options)?;
         let (mut start, mut documents) = (0, Vec::new());
         for end in options.ends {
-            documents.push(Text::Str(text(&self.bytes(end)[start..])?));
+            let document = &self.bytes(end)[start..];
+            documents.push(text_of(document).map_or(Text::Bytes(document), Text::Str));
             start = end;
         }
         let special: Vec<_> = options.special_tokens.iter().map(|content| &**content).collect();
         let training = Training {
             texts: &documents,
             vocab_size: options.vocab_size,
-            pattern: &options.pattern,
+            pattern: options.pattern.as_deref(),
             special_tokens: &special,
             min_count: options.min_count,
+            max_token_bytes: options.max_token_bytes,
         };
         training.run(report).map(Answer::Bytes)
     }
@@ -182,12 +211,13 @@ impl Instance {
     /// The ids of a text, their starts and their ends.
     pub fn encode_with_offsets(&self, text: usize, special: u32) -> Result<Answer> {
         let (text, encoder) = (self.text(text)?, self.tokenizer()?.encoder());
-        let (mut numbers, mut spans) = (Vec::new(), Spans::new(Count::Characters));
+        let unit = if special & IN_BYTES == 0 { Count::Characters } else { Count::Bytes };
+        let (mut numbers, mut spans) = (Vec::new(), Spans::new(unit));
         let out = PlacedIds { ids: &mut numbers, spans: &mut spans };
         let (allow, stop) = (choice(special).allow(), Stop::default());
         encoder.with_session(|session| encoder.encode_with_offsets(text.into(), &allow, &stop, session, out))?;
         let places = spans.starts.iter().chain(&spans.ends);
-        if text.is_ascii() {
+        if text.is_ascii() || unit == Count::Bytes {
             numbers.extend(places.map(|&place| place as u32));
             return Ok(Answer::Numbers(numbers));
         }
@@ -200,9 +230,38 @@ impl Instance {
         Ok(Answer::Numbers(numbers))
     }
 
+    /// The end of each piece of a text without special tokens, in bytes.
+    pub fn split(&self, text: usize) -> Result<Answer> {
+        let pieces = self.tokenizer()?.encoder().pieces(self.text(text)?.into(), &Stop::default())?;
+        let ends = pieces.iter().scan(0, |end, piece| {
+            *end += piece.len() as u32;
+            Some(*end)
+        });
+        Ok(Answer::Numbers(ends.collect()))
+    }
+
+    /// The merges of the vocabulary: the two ids and that of the result for each, in rank order.
+    pub fn all_merges(&self) -> Result<Answer> {
+        Ok(Answer::Numbers(recover_merges(self.tokenizer()?.encoder().vocab()).into_flattened()))
+    }
+
     /// The bytes of ids.
     pub fn decode(&self, ids: usize) -> Result<Answer> {
         self.tokenizer()?.decode_bytes(&self.input[..ids / size_of::<u32>()]).map(Answer::Bytes)
+    }
+
+    /// The characters of a stream that ids complete.
+    pub fn feed(&mut self, stream: u32, ids: usize) -> Result<Answer> {
+        let tokenizer = self.tokenizer.as_ref().ok_or_else(not_loaded)?;
+        let state = self.streams.entry(stream).or_default();
+        let text = state.feed(tokenizer, &self.input[..ids / size_of::<u32>()])?;
+        Ok(Answer::Bytes(text.into()))
+    }
+
+    /// The rest of a stream, which ends.
+    pub fn finish(&mut self, stream: u32) -> Result<Answer> {
+        let state = self.streams.remove(&stream).unwrap_or_default();
+        Ok(Answer::Bytes(state.finish(self.tokenizer()?)?.into()))
     }
 
     /// The bytes of one token.
@@ -228,8 +287,12 @@ impl Instance {
     }
 }
 
+fn not_loaded() -> Error {
+    Error::model("no tokenizer is loaded", None)
+}
+
 fn choice(special: u32) -> Special {
-    match special {
+    match special & !IN_BYTES {
         1 => Special::Allow,
         2 => Special::Text,
         _ => Special::Raise,
@@ -242,16 +305,4 @@ fn text(bytes: &[u8]) -> Result<&str> {
 
 fn refuse(argument: &'static str, value: &str, allowed: &str) -> Error {
     Error::Option { argument, value: value.to_owned(), allowed: allowed.to_owned() }
-}
-
-/// The error of a file of another format.
-fn unreadable(data: &[u8]) -> Error {
-    let is_ranks = data.first().is_some_and(u8::is_ascii_alphanumeric);
-    let problem = if is_ranks {
-        "a .tiktoken file has no pattern; pass one, such as {pattern: \"cl100k\"}"
-    } else {
-        "expected a .toksmith or a .tiktoken file; make one of another file with: \
-         python -c \"import toksmith; toksmith.load('tokenizer.json').save('it.toksmith')\""
-    };
-    Error::Format { place: None, problem: problem.to_owned() }
 }

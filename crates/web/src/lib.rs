@@ -83,6 +83,19 @@ mod exports {
         answer(|instance| instance.load(file, options))
     }
 
+    /// The native file of a draft.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn finish_draft(draft: usize) -> u32 {
+        start();
+        answer(|instance| instance.finish_draft(draft))
+    }
+
+    /// The JSON of the names of the patterns.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn patterns() -> u32 {
+        answer(|_| Ok(Instance::patterns()))
+    }
+
     /// Trains on texts, which JSON options follow. The answer is the file of the tokenizer.
     #[unsafe(no_mangle)]
     pub extern "C" fn train(texts: usize, options: usize) -> u32 {
@@ -117,10 +130,22 @@ mod exports {
         answer(|instance| instance.encode(text, special))
     }
 
-    /// The ids of a text, their starts and their ends, in units of UTF-16.
+    /// The ids of a text, their starts and their ends, in units of UTF-16, or with the flag 4 of `special` in bytes.
     #[unsafe(no_mangle)]
     pub extern "C" fn encode_with_offsets(text: usize, special: u32) -> u32 {
         answer(|instance| instance.encode_with_offsets(text, special))
+    }
+
+    /// The end of each piece of a text, in bytes.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn split(text: usize) -> u32 {
+        answer(|instance| instance.split(text))
+    }
+
+    /// The merges of the vocabulary.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn all_merges() -> u32 {
+        answer(|instance| instance.all_merges())
     }
 
     /// The number of ids of a text.
@@ -133,6 +158,18 @@ mod exports {
     #[unsafe(no_mangle)]
     pub extern "C" fn decode(ids: usize) -> u32 {
         answer(|instance| instance.decode(ids))
+    }
+
+    /// The characters of a stream that ids complete.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn feed(stream: u32, ids: usize) -> u32 {
+        answer(|instance| instance.feed(stream, ids))
+    }
+
+    /// The rest of a stream, which ends.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn finish(stream: u32) -> u32 {
+        answer(|instance| instance.finish(stream))
     }
 
     /// The bytes of one token, without decoder steps.
