@@ -56,7 +56,7 @@ fn start() {
 /// The functions that JavaScript calls. Texts and ids are in the buffer of [`input`]; the lengths are in bytes.
 #[allow(unsafe_code)]
 mod exports {
-    use super::{ControlFlow, INSTANCE, answer, host, start};
+    use super::{ControlFlow, INSTANCE, Instance, answer, host, start};
 
     /// The address of a buffer for `bytes` bytes, which holds the arguments of the next call.
     #[unsafe(no_mangle)]

@@ -176,7 +176,8 @@ fn a_text_of_sentencepiece_is_one_piece() {
     let tokenizer = drafted(&fields(step), scores).unwrap();
     assert_eq!(tokenizer.encode(" ab  a").unwrap(), [3, 2, 3, 0]);
     assert_eq!(tokenizer.decode(&[3, 2, 3, 0]).unwrap(), "ab a");
-    for (from, to, part) in [("before", "beside", "dummy"), ("true", "1", "escape"), ("\"\"", "\"?\"", "base 64")] {
+    for (from, to, part) in [("before", "beside", "dummy"), ("true", "1", "remove_extra"), ("\"\"", "\"?\"", "base 64")]
+    {
         let problem = drafted(&fields(&step.replace(from, to)), scores).unwrap_err().to_string();
         assert!(problem.contains(part), "{problem}");
     }
