@@ -38,7 +38,7 @@ make_module() {
 make_module toksmith --no-default-features
 # Regexes take most of the time of the full module, so that the rest can be small.
 make_module toksmith-full --config 'profile.web.package.toksmith-core.opt-level="z"'
-cp -r crates/web/js/*.js crates/web/js/*.ts crates/web/js/README.md crates/web/js/formats LICENSE NOTICES.txt "$folder"
+cp -r crates/web/js/. LICENSE NOTICES.txt "$folder"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 sed "s/@VERSION@/$version/" crates/web/js/package.json >"$folder/package.json"
 python3 scripts/classic_js.py "$folder" "$folder/classic"
