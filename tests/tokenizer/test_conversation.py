@@ -396,6 +396,13 @@ def test_marks_among_sampled_ids_stay_marks() -> None:
     assert talk.ids.tolist() == fresh("qwen3", talk.turns).ids.tolist()
 
 
+def test_a_message_that_spells_the_prompt_has_other_ids() -> None:
+    talk = start("deepseek", messages=[{"role": "user", "content": "low"}])  # its prompt ends with <think>
+    edit = talk.add_sampled(tok("deepseek").encode("<think>\n<think>\nlow", special="allow"))
+    assert (edit.kept, edit.drift) == (0, 0)
+    assert talk.ids.tolist() == fresh("deepseek", talk.turns).ids.tolist()
+
+
 def test_a_turn_of_harmony_is_kept_with_its_message() -> None:
     chosen = tok("harmony")
     talk = start("analysis", messages=[{"role": "user", "content": "low"}])

@@ -28,7 +28,7 @@ from ..session import IdEdit, common_prefix
 from .block_hashes import HASHES, SEED, hash_blocks
 from .budget import size_of
 from .conversation import add_origins, mark_message, need_templates, prepare_template
-from .ids import is_trusted, label_ids
+from .ids import is_trusted, label_ids, trusted_runs
 from .marked import Marked, concat, map_texts
 from .segments import Change, GrownText, Held, Kept, TextEncoder, before_of, first_place, last_end
 
@@ -470,15 +470,19 @@ class Conversation:
         return found[0], data[: found[1]].decode("utf-8", "surrogatepass")
 
     def _place_of_turn(self, prompt: Text, start: int, tail: Marked) -> int:
-        """Where in `tail`, the text from `start` on, the last message begins after the text of the prompt; -1 if it does not."""
+        """Where in `tail`, the text from `start` on, the last message begins after the text of the prompt; -1 if it does not.
+
+        A message can spell the marks of a prompt; these are other ids.
+        """
         number, old = len(self._log.messages) - 1, self._views[False].text
         place = last_end(prompt.runs_before(prompt.end), number) if prompt else 0
-        rest = str.__str__(prompt.after(place)) if prompt else ""
+        rest = prompt.after(place) if prompt else Marked()
         ends = ((start + end, origin) for end, origin in reversed(tail.ends))
         place = last_end(chain(ends, old.runs_before(start) if old else ()), number)
         whole = tail if place >= start else concat([before_of(old, place, start), tail])
-        begins = str.startswith(whole, rest, max(0, place - start))
-        return place + len(rest) - start if begins else -1
+        first = max(0, place - start)
+        written = whole.part(first, first + len(rest))
+        return place + len(rest) - start if trusted_runs(written) == trusted_runs(rest) else -1
 
     def _without(self, numbers: range) -> tuple[Conversation, TurnEdit]:
         """The conversation without some messages, and the change that this is."""
