@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 __all__ = ["GRAMMARS", "KINDS", "Field", "Grammar", "ToolCall"]
@@ -82,11 +82,14 @@ class Grammar(NamedTuple):
     part: Callable[[list[Field]], str] | None = None
 
 
-def refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a value of JSON")
+def finite(number: str) -> float:
+    """The number; JSON has no `NaN` or `Infinity`, and could not hold the infinity of `1e400`."""
+    if not isfinite(float(number)):
+        raise ValueError(f"{number} is not a number that JSON and float can hold")
+    return float(number)
 
 
-JSON = json.JSONDecoder(parse_constant=refuse_constant)
+JSON = json.JSONDecoder(parse_constant=finite, parse_float=finite)
 BETWEEN_CALLS = re.compile(r"[\s,;\[\]]*")
 NAME = re.compile(r'\s*\{\s*"name"\s*:\s*"([^"\\]*)"')
 CALL = re.compile(NAME.pattern + r'\s*,\s*"(?:parameters|arguments)"\s*:')
