@@ -205,9 +205,13 @@ def test_parts_in_the_place_of_a_text_are_named(template: str) -> None:
 
 
 def test_a_content_of_another_type_is_named() -> None:
-    for content in (None, 5):
-        with pytest.raises(InvalidOption, match=f"message 1 with a content of type {type(content).__name__}.*a str"):
-            tok("chatml").chat([TALK[0], {"role": "user", "content": content}], template="chatml")
+    with pytest.raises(InvalidOption, match=r"message 1 with a content of type int.*a str"):
+        tok("chatml").chat([TALK[0], {"role": "user", "content": 5}], template="chatml")
+    for message in ({"role": "user", "content": None}, {"role": "user"}):
+        with pytest.raises(InvalidOption, match=r"message 1 without content.*a str as content"):
+            tok("chatml").chat([TALK[0], message], template="chatml")
+    with pytest.raises(FormatError, match="has no attribute 'role'"):
+        tok("chatml").chat([TALK[0], {"content": "low"}], template="chatml")
 
 
 def test_an_error_shows_parts() -> None:

@@ -32,6 +32,7 @@ ROLES = {"system", "developer", "user", "assistant", "model", "tool", "function"
 # The names of special tokens that transformers passes to a template. Other names are trusted if a file of the model has them.
 NAMES = {f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
 
+THINKING = ("reasoning_content", "thinking", "reasoning")  # the names of a message's thinking, the usual one first
 
 # Templates of three kinds, written for this project. A model's own template comes with its tokenizer.
 CHAT_TEMPLATES: Mapping[str, str] = MappingProxyType(
@@ -143,13 +144,13 @@ def render_conversation(prepared: tuple[str, dict[str, Any]], options: Conversat
     if options.continue_final_message and not messages:
         raise InvalidOption("messages", messages, "at least one message to continue")
     source, variables = prepared
-    of_call = {
-        "messages": add_origins("messages", messages, mark_message),
-        "add_generation_prompt": options.add_generation_prompt,
-    }
-    text = render_template(source, variables | of_call)
-    if options.continue_final_message:
-        text = cut_after_message(text, len(messages) - 1)
+    variables = variables | {"add_generation_prompt": options.add_generation_prompt}
+    marked = add_origins("messages", messages, mark_message)
+
+    def render(messages: list[Any]) -> Marked:
+        return render_template(source, variables | {"messages": messages})
+
+    text = continue_last(render, marked) if options.continue_final_message else render(marked)
     return text, [str(message.get("role", "")) for message in messages]
 
 
@@ -177,7 +178,10 @@ def add_origins(argument: str, values: Sequence[Any], follow: Callable[[Any, int
 
 
 def mark_message(message: Mapping[str, Any], number: int) -> Any:
-    """A message, with its number as the origin of its texts."""
+    """A message, with its number as the origin of its texts.
+
+    As in transformers 5.23, a field that is None is left out, and templates find the thinking under two of its names.
+    """
     if not isinstance(message, Mapping):
         raise TypeError(
             f"messages: message {number}: expected a mapping with role and content, not {type(message).__name__}"
@@ -186,6 +190,8 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
     content, role, other = origins_of(number)
     marked: dict[Any, Any] = {}
     for name, value in message.items():
+        if value is None:
+            continue
         key = (
             mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))
         )
@@ -200,7 +206,8 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
             marked[key] = (
                 mark_content(value, mark) if name == "content" and isinstance(value, (list, tuple)) else mark(value)
             )
-    return marked
+    thinking = next((marked[name] for name in THINKING if name in marked), None)
+    return marked if thinking is None else {"thinking": thinking, **marked, "reasoning_content": thinking}
 
 
 @lru_cache(maxsize=4096)
@@ -220,13 +227,21 @@ def mark_unknown(value: Any, _number: int = 0) -> Any:
     return map_texts(value, partial(mark_text, origin=UNKNOWN))
 
 
-def cut_after_message(text: Marked, number: int) -> Marked:
-    """The text up to the end of a message's content.
+def continue_last(render: Callable[[list[Any]], Marked], messages: list[Any]) -> Marked:
+    """The text up to the end of the last message's content; if that is empty, up to the place of a content.
 
     Raises:
-        InvalidOption: The text does not contain that content.
+        InvalidOption: The last message has no content, or the template does not write it.
     """
+    number, content = len(messages) - 1, messages[-1].get("content")
+    if content is None:
+        raise InvalidOption("messages", f"message {number} without content", "a content to continue; it can be empty")
+    text = render(messages)
     ends = [end for end, origin in text.ends if origin.message == number and origin.content]
+    if not ends and isinstance(content, str) and not content.strip():
+        here = mark_text("\ufdd0", Origin(message=number, content=True))
+        text = render([*messages[:-1], {**messages[-1], "content": here}])
+        ends = [text.rfind(here)] if any(origin.message == number and origin.content for _, origin in text.ends) else []
     if not ends:
         allowed = "False, because the template does not write the content of the last message"
         raise InvalidOption("continue_final_message", True, allowed)

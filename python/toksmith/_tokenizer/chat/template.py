@@ -487,10 +487,11 @@ def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
 def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
     """The error of a template that fails; it names the first message whose content is not a text, if one has such a content."""
     for number, message in enumerate(messages):
-        content = message.get("content", "")
+        content = message.get("content", None if "no attribute 'content'" in problem else "")
         if not isinstance(content, str):
             in_parts = isinstance(content, Parts)
-            found = f"message {number} with a content {'in parts' if in_parts else f'of type {type(content).__name__}'}"
+            kind = "in parts" if in_parts else f"of type {type(content).__name__}"
+            found = f"message {number} without content" if content is None else f"message {number} with a content {kind}"
             allowed = f"a str as content, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
             return InvalidOption("messages", found, allowed)
     return FormatError("the chat template", None, problem)
