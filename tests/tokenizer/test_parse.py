@@ -4,6 +4,7 @@
 """
 
 import copy
+import json
 import os
 import pickle
 import random
@@ -125,6 +126,34 @@ def test_a_message_comes_back(name: str) -> None:
         messages = [draw.message() for _ in range(100)]
         for message, ids in zip(messages, turns_of(name, messages), strict=True):
             assert tok.parse(ids, family=family) == expected_of(message), tok.decode(ids)
+
+
+def template_of(name: str) -> str:
+    """The format as a template of Hugging Face, with the fields that those read."""
+    turn = TURNS[name].template.replace("call.id", "tool.id")
+    turn = turn.replace("for call in m.tool_calls %}", "for tool in m.tool_calls %}{%- set call = tool.function %}")
+    turn = turn.replace("(call.arguments | tojson)", "call.arguments") if TURNS[name].family == "deepseek" else turn
+    return "{% for m in messages %}{% if m.role == 'user' %}{{ m.content + '<|pad|>' }}{% else %}" + turn + "{% endif %}{% endfor %}"
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_a_parsed_message_goes_back_with_its_ids(name: str) -> None:
+    """A conversation takes it as it is, and the template writes the sampled ids again."""
+    draw, tok, template = Draw(name, "goes back"), tokenizer_of(name), template_of(name)
+    messages, user = [draw.message() for _ in range(60)], {"role": "user", "content": "low"}
+    assert any(message["tool_calls"] for message in messages)
+    for ids in turns_of(name, messages):
+        talk, parsed = tok.conversation(template, messages=[user]), tok.parse(ids, family=TURNS[name].family)
+        prompt = talk.prompt().tolist()
+        edit = talk.add_sampled(ids, parsed)
+        assert (edit.kept, edit.drift) == (len(ids), None), tok.decode(ids)
+        assert talk.ids.tolist() == [*prompt, *ids] == tok.chat([user, parsed], template=template).ids.tolist()
+        assert talk.turns[1] == dict(parsed) and talk.fork().add(parsed).removed == 0
+        made = [each[number] for each in (talk.turns[1].get("tool_calls", []),) for number in range(len(each))]
+        as_text = TURNS[name].family == "deepseek"
+        for call, written in zip(parsed.tool_calls, made, strict=True):
+            found = written["function"]["arguments"]
+            assert (json.loads(found) if as_text else found) == call.arguments
 
 
 def drawn_ids(draw: Draw, tok: toksmith.Tokenizer, ids: list[int]) -> list[int]:

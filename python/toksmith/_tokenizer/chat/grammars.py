@@ -70,6 +70,7 @@ class Grammar(NamedTuple):
             that begins the thinking does so only before all content.
         bare: Whether a turn that begins with this text begins with a call; None if more text decides.
         part: The part that follows a header; `final` is content that ends the turn.
+        calls_in_text: Whether the family's templates read the arguments of a call as the text of JSON.
     """
 
     used_by: str
@@ -80,6 +81,7 @@ class Grammar(NamedTuple):
     written: Mapping[str, str] = {}
     bare: Callable[[str], bool | None] | None = None
     part: Callable[[list[Field]], str] | None = None
+    calls_in_text: bool = False
 
 
 def finite(number: str) -> float:
@@ -260,6 +262,7 @@ GRAMMARS = {
         read_deepseek,
         newlines={"think": (0, 1), "answer": (1, 2), "calls": (0, inf), "called": (0, inf)},
         written={"<think>": "</think>"},
+        calls_in_text=True,
     ),
     "gemma": Grammar(
         "Gemma 3 and FunctionGemma",
