@@ -259,7 +259,7 @@ def test_a_template_that_grows_or_loops_is_refused_for_many_conversations() -> N
     many = "{% for i in range(99999) %}{{ ns }}{% endfor %}"
     runs = "{% set ns %}{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}{% endset %}" + many
     for template, talk in ((grows, TALK), (runs, TALK * 3)):
-        with pytest.raises(InvalidOption, match=r"conversation 0.*units of work"):
+        with pytest.raises(InvalidOption, match=r"conversation 0.*units of"):
             tok("chatml").encode_chats([talk], template=template)
-        with pytest.raises(FormatError, match="units of work"):
+        with pytest.raises(FormatError, match="units of"):
             tok("chatml").chat(talk, template=template)

@@ -55,15 +55,15 @@ class Boundary(NamedTuple):
         message: The number of that message.
         entry: What a run must make before the loop so that it can begin here; None if every run makes the same.
         spaces: The variables of each namespace.
-        spent: The work so far.
-        length, written: The length of the text so far, in characters, and the work of joining it.
+        spent: The work and the room so far.
+        length, written: The length of the text so far, in characters, and the room for joining it.
     """
 
     loop: int
     message: int
     entry: Entry | None
     spaces: Mapping[str, Mapping[str, Any]]
-    spent: int
+    spent: Sequence[int]
     length: int
     written: int
 
@@ -80,7 +80,8 @@ class Run:
         self.entry: Entry | None = None
         self.spaces: dict[str, Namespace] = {}
         self.pieces: list[str] = []
-        self.start = self.length = self.written = self.limit = 0
+        self.start = self.length = self.written = 0
+        self.limits: Sequence[int] = ()
         self.boundary: Boundary | None = None
 
     def enter(self, turns: Turns, loop: int) -> Any:
@@ -113,7 +114,7 @@ class Run:
         self.written, self.boundary = target.written, target
         budget = LEFT.get()
         if budget is not None:
-            budget[0] = self.limit - target.spent
+            budget[:] = [limit - spent for limit, spent in zip(self.limits, target.spent, strict=True)]
 
     def note_boundary(self, loop: int, message: int) -> None:
         """Keeps the state as the place where a later run can begin. Most runs can begin at one of the last messages."""
@@ -124,7 +125,7 @@ class Run:
         spaces = {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}
         self.stateful = not is_plain(spaces)
         if not self.stateful:
-            spent = self.limit - budget[0]
+            spent = [limit - left for limit, left in zip(self.limits, budget, strict=True)]
             self.boundary = Boundary(loop, message, self.entry, spaces, spent, self.length, self.written)
 
     def write(self, piece: str) -> None:
@@ -351,13 +352,13 @@ def render_from(
     token = RUN.set(run)
     try:
         with allow_work(len(source) + size):
-            run.limit = (LEFT.get() or [0])[0]
+            run.limits = [*(LEFT.get() or ())]
             run.context = template.new_context({**variables, "messages": Turns(run, 0)})
             for piece in template.root_render_func(run.context):
                 run.write(piece)
             if run.unfit or (run.target is not None and run.target.entry is None):
                 return None
-            spend(target.written if run.start and target else 0)
+            spend(0, target.written if run.start and target else 0)
             return run.start, concat(run.pieces), run.boundary
     except Exception:  # noqa: BLE001 - the whole run raises it again, with its place
         return None

@@ -25,9 +25,11 @@ from jinja2.visitor import NodeTransformer
 
 from ...errors import FormatError, InvalidOption
 from .budget import (
+    NODE,
     OPERATION,
     OverBudget,
     allow_work,
+    pay_copy,
     pay_filter,
     pay_items,
     pay_method,
@@ -161,19 +163,20 @@ class TemplateRewriter(NodeTransformer):
             node.node = self.visit(node.node)
             return node
         self.generic_visit(node)
-        return self.call("pay_value", [node], node) if isinstance(node.arg, nodes.Slice) else node
+        return self.call("pay_copied", [node], node) if isinstance(node.arg, nodes.Slice) else node
 
     def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:
         self.generic_visit(node)
         return self.call("pay_items", [node], node) if node.ctx == "load" else node
 
     def price(self, node: nodes.Node) -> nodes.Node:
-        """A statement that pays for a body: each of its nodes is an operation, and its texts are written."""
+        """A statement that pays for a body: each node is an operation, its texts are written, and it makes its collections."""
         found: Iterator[Any] = node.find_all(TEXTS)
         texts = (each.data if isinstance(each, nodes.TemplateData) else each.value for each in found)
         size = sum(len(text) for text in texts if isinstance(text, str))
         price = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)) + size)
-        return nodes.ExprStmt(self.call("spend", [price], node)).set_lineno(node.lineno)
+        room = nodes.Const(NODE * sum(1 for _ in node.find_all((nodes.List, nodes.Dict))))
+        return nodes.ExprStmt(self.call("spend", [price, room], node)).set_lineno(node.lineno)
 
     def own_text(self, text: str, node: nodes.Node) -> nodes.Expr:
         """The text of the template, marked."""
@@ -255,6 +258,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     pay_operation = staticmethod(partial(pay_and_return, lambda _: spend(OPERATION)))
     pay_value = staticmethod(partial(pay_and_return, pay_value))
     pay_items = staticmethod(partial(pay_and_return, pay_items))
+    pay_copied = staticmethod(partial(pay_and_return, pay_copy))
     intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
     def __init__(self) -> None:
@@ -308,7 +312,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             pay_method(text, method.__name__, values)
         else:
             for value in (text, *values):
-                pay_value(value)
+                pay_copy(value)
         return super().call(context, function, *args, **kwargs)
 
     def add(self, values: list[Any]) -> Any:
