@@ -56,7 +56,11 @@ def test_fields_that_are_none_and_names_of_the_thinking_are_equal() -> None:
     template = "{% for m in messages %}{{ m.role }}{{ m | list }}{{ m.thinking }}{{ m.reasoning_content }}{{ m.reasoning }}\n{% endfor %}"
     fields: list[dict[str, Any]] = [{}, {"content": None, "tool_calls": None}, {"thinking": None, "reasoning": "low"}]
     fields += [{name: "low"} for name in ("thinking", "reasoning", "reasoning_content")]
-    fields += [{"thinking": "a", "reasoning": "b"}, {"reasoning_content": "a", "thinking": "b"}, {"reasoning_content": ""}]
+    fields += [
+        {"thinking": "a", "reasoning": "b"},
+        {"reasoning_content": "a", "thinking": "b"},
+        {"reasoning_content": ""},
+    ]
     messages = [{"role": "assistant", "content": "low", **more} for more in fields]
     made = peer_of("chatml").apply_chat_template(messages, tokenize=False, chat_template=template)
     found = tok("chatml").chat(messages, template=template).text

@@ -22,6 +22,7 @@ from test_session import tok as made
 
 import toksmith
 from toksmith._tokenizer.chat import resume, segments
+from toksmith._tokenizer.chat.template import compile_template
 from toksmith.errors import FormatError, InvalidOption, UnknownId
 
 TEMPLATES = {name: (name, template) for name, (template, _) in FAMILIES.items()} | REWRITING
@@ -235,6 +236,31 @@ UNUSUAL = [
     ),
 ]  # fmt: skip
 
+# What templates do in the main loop with the number of the last message of a user.
+LAST = (
+    "{% set n = namespace(last=-1, c=0) %}{% for m in messages[::-1] %}{% if m.role == 'user' and n.last < 0 %}"
+    "{% set n.last = messages | length - 1 - loop.index0 %}{% endif %}{% endfor %}"
+)
+WITH_LAST = [
+    "{{ loop.index0 > n.last }}", "{{ loop.index0 >= n.last }}", "{{ loop.index0 < n.last }}", "{{ loop.index0 <= n.last }}",
+    "{{ n.last > loop.index0 }}", "{{ 2 > n.last > loop.index }}", "{{ n.last > 2.5 }}", "{{ n.last < n.c }}", "{{ n.last > true }}",
+    "{{ n.last == loop.index0 }}", "{{ n.last != 2 }}", "{{ n.last in [1, 2] }}", "{{ n.last is sameas 3 }}", "{{ n.last is number }}",
+    "{{ n.last is integer }}{{ n.last is odd }}", "{{ n.last + 1 }}", "{{ -n.last }}", "{{ 'x' * n.last }}", "{{ '%d' % n.last }}", "{{ n.last }}",
+    "{{ n.last | int }}", "{{ n.last | float }}", "{{ n.last | string | length }}", "{{ n.last | tojson }}", "{{ n.last | default(1) > 2 }}",
+    "{{ n.last | abs }}", "{{ n.last ~ 'x' }}", "{{ '{}'.format(n.last) }}", "{{ [n.last] }}", "{{ n }}", "{{ n.last.real }}", "{{ n.last.x is defined }}",
+    "{{ [1, 2, 3][n.last] }}", "{{ [1, 2, 3][n.last:] }}", "{{ 'abc'[n.last] }}", "{{ {1: 'x'}[n.last] }}", "{{ {n.last: 1} }}",
+    "{{ messages[n.last].role }}", "{{ range(n.last) | list }}", "{{ [n.last, 2, 4] | sort | first > 1 }}", "{{ [n.last, 2] | max }}",
+    "{% if n.last %}x{% endif %}", "{{ n.last or 'x' }}", "{% set y = n.last %}{{ y > 2 }}", "{% set n.c = n.last %}{{ n.c > 2 }}",
+    "{% set n.last = loop.index0 if loop.index0 > n.last else n.last %}{{ n.last > 1 }}", "{% set n.c = loop.index0 %}{{ n.c > n.last }}",
+    "{% set n.c = n.c + 1 %}{{ loop.index0 > n.last }}", "{% set n.c = [n.last] %}{{ n.c[0] > 2 }}", "{% if loop.index > 3 %}{% break %}{% endif %}{{ 1 > n.last }}",
+    "{% for x in [1, 2] if x > n.last %}{{ x }}{% endfor %}", "{% set m2 = namespace(x=n.last) %}{{ m2.x > 2 }}", "{{ late(loop.index0) }}",
+    "{{ loop.index0 > n.last and loop.last }}", "{{ loop.nextitem is defined and n.last > 2 }}", "{{ n.c }}{{ loop.index0 > n.last }}",
+]  # fmt: skip
+LATE = "{% macro late(x) %}{{ x > n.last }}{% endmacro %}"
+UNUSUAL += [
+    LATE + LAST + "{% for m in messages %}" + body + "{{ m.content }}{% endfor %}{{ n.last }}" for body in WITH_LAST
+]
+
 
 @cache
 def unusual_talks() -> list[list[dict[str, Any]]]:
@@ -293,16 +319,27 @@ def test_a_turn_renders_and_encodes_only_what_is_new(name: str, monkeypatch: pyt
     check_equal(name, talk)
 
 
-def test_a_template_that_looks_ahead_renders_only_what_is_new_where_it_finds_the_same() -> None:
-    """Qwen3 looks for the last message of a user; until the next one, it writes the same before the new turns."""
+def test_a_template_that_looks_ahead_renders_only_what_can_change() -> None:
+    """Qwen3 looks for the last message of a user. Until that message it writes the same, whichever it is."""
     talk = start("qwen3", messages=[{"role": "user", "content": "low"}] * 40)
     lengths = []
-    for number in range(6):
-        talk.add(("assistant", "tool")[number % 2], "lower")
+    for number in range(16):
+        role = ("assistant", "tool", "assistant", "user")[number % 4]
+        edit = talk.add(role, "lower", reasoning_content="the user" if role == "assistant" else None)
         lengths.append(len(talk._render(False)[1]))
+        assert len(talk.text) - lengths[-1] > 500
+        assert (edit.rewritten is None) == (role != "user")
         check_equal("qwen3", talk)
-    assert max(lengths) < 200 < len(talk.text) / 5
-    assert talk.add("user", "low").rewritten is None
+    assert compile_template(TEMPLATES["qwen3"][1], resume.TurnEnvironment).environment.orders
+
+
+def test_a_failing_message_does_not_end_the_reuse_of_earlier_turns() -> None:
+    talk = start("qwen3", messages=[{"role": "user", "content": "low"}] * 40)
+    for content in (3, ["low"]):
+        with pytest.raises(InvalidOption):
+            talk.add("user", content)
+    talk.add("user", "low")
+    assert len(talk._render(False)[1]) < 200
 
 
 @pytest.mark.parametrize("name", [name for name in MADE if name not in ("own pattern", "raw")] + ["mistral_v1.model"])

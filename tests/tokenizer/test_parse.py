@@ -133,7 +133,11 @@ def template_of(name: str) -> str:
     turn = TURNS[name].template.replace("call.id", "tool.id")
     turn = turn.replace("for call in m.tool_calls %}", "for tool in m.tool_calls %}{%- set call = tool.function %}")
     turn = turn.replace("(call.arguments | tojson)", "call.arguments") if TURNS[name].family == "deepseek" else turn
-    return "{% for m in messages %}{% if m.role == 'user' %}{{ m.content + '<|pad|>' }}{% else %}" + turn + "{% endif %}{% endfor %}"
+    return (
+        "{% for m in messages %}{% if m.role == 'user' %}{{ m.content + '<|pad|>' }}{% else %}"
+        + turn
+        + "{% endif %}{% endfor %}"
+    )
 
 
 @pytest.mark.parametrize("name", TURNS)
@@ -239,9 +243,23 @@ WRITTEN: list[tuple[str, str, str, str, list[tuple[Any, ...]], int]] = [
     ("qwen", '<tool_call>{"name": "f", "arguments": {"a": -Infinity}}</tool_call>', "", "", [("f", ...)], 0),
     ("qwen", '<tool_call>{"name": "f", "arguments": {"a": 1e300}}</tool_call>', "", "", [("f", {"a": 1e300})], 0),
     ("mistral v11", '[TOOL_CALLS]f[ARGS]{"a": 1e400}</s>', "", "", [("f", '{"a": 1e400}')], 0),
-    ("deepseek v3.1", '<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": NaN}<｜tool▁call▁end｜>', "", "", [("f", '{"a": NaN}')], 0),
+    (
+        "deepseek v3.1",
+        '<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": NaN}<｜tool▁call▁end｜>',
+        "",
+        "",
+        [("f", '{"a": NaN}')],
+        0,
+    ),
     ("gemma", "<start_function_call>call:f{a:1e400}<end_function_call>", "", "", [("f", "{a:1e400}")], 0),
-    ("harmony", '<|channel|>commentary to=functions.f<|message|>{"a": 1e999}<|call|>', "", "", [("f", '{"a": 1e999}')], 0),
+    (
+        "harmony",
+        '<|channel|>commentary to=functions.f<|message|>{"a": 1e999}<|call|>',
+        "",
+        "",
+        [("f", '{"a": 1e999}')],
+        0,
+    ),
     ("qwen", '<tool_call>{"name": 7}</tool_call>', "", "", [("", {})], 0),
     ("qwen", '<tool_call>{"name": "f", "arguments": "{}"}</tool_call>', "", "", [("f", "{}")], 0),
     ("qwen", '<tool_call>[1, {"name": "f"}]</tool_call>x', "x", "", [("", 1), ("f", {})], 0),

@@ -38,7 +38,9 @@ FREE, FOR_EACH, VALUE = 1 << 25, 256, 1024
 ROOMY, ROOM_FOR_EACH = 1 << 27, 8  # of room: from so many units on, it grows less
 MOST_BITS = 4096  # of an integer that an operator computes; Python writes integers of this size
 
-LEFT: ContextVar[list[Any] | None] = ContextVar("LEFT", default=None)  # work, room, and the size if it is not counted yet
+LEFT: ContextVar[list[Any] | None] = ContextVar(
+    "LEFT", default=None
+)  # work, room, and the size if it is not counted yet
 FIELD = re.compile(r"%[^a-zA-Z%]*|\{[^{}]*\}")
 NESTED_WIDTH = re.compile(r"%[^a-zA-Z%]*\*|\{[^{}]*:[^{}]*\{")  # `%*d` and `{:{}}` take a width from an argument
 Groups = (list, tuple, AbstractSet, Mapping, KeysView, ItemsView, ValuesView)
@@ -152,7 +154,8 @@ def pay_operator(operator: str, left: Any, right: Any) -> None:
         if size > MOST_BITS:
             raise OverBudget(f"it computes an integer of more than {MOST_BITS:,} bits")
         spend(0, size // 8)
-    elif operator == "%" and isinstance(left, (str, bytes)):
+        return
+    if operator == "%" and isinstance(left, (str, bytes)):
         pay_format(left, "%", right)
     elif operator == "*":
         text, times = (left, right) if isinstance(right, int) else (right, left)
@@ -182,7 +185,9 @@ def pay_format(text: Any, sign: str, *values: Any) -> None:
 
 def pay_method(text: Any, name: str, values: Sequence[Any]) -> None:
     """Pays for a method of a text."""
-    makes = isinstance(text, bytes) or getattr(type(text), name) is getattr(str, name)  # else `Marked` pays for the result
+    makes = isinstance(text, bytes) or getattr(type(text), name) is getattr(
+        str, name
+    )  # else `Marked` pays for the result
     (pay_copy if makes else pay_value)(text)
     for value in values:
         pay_value(value)
@@ -193,7 +198,9 @@ def pay_method(text: Any, name: str, values: Sequence[Any]) -> None:
         spend(0, text.count("\t") * max(number, 8))
     elif name == "translate":
         tables = [value.values() for value in values if isinstance(value, Mapping)]
-        spend(0, len(text) * max((len(entry) for table in tables for entry in table if isinstance(entry, str)), default=1))
+        spend(
+            0, len(text) * max((len(entry) for table in tables for entry in table if isinstance(entry, str)), default=1)
+        )
     elif name == "replace" and len(texts) > 1:
         spend(0, (str.count(text, texts[0]) + 1) * (len(texts[1]) + RUN))
     elif name == "join":

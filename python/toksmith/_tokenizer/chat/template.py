@@ -495,7 +495,9 @@ def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
         if not isinstance(content, str):
             in_parts = isinstance(content, Parts)
             kind = "in parts" if in_parts else f"of type {type(content).__name__}"
-            found = f"message {number} without content" if content is None else f"message {number} with a content {kind}"
+            found = (
+                f"message {number} without content" if content is None else f"message {number} with a content {kind}"
+            )
             allowed = f"a str as content, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
             return InvalidOption("messages", found, allowed)
     return FormatError("the chat template", None, problem)
