@@ -3,6 +3,7 @@
 `TOKSMITH_EXHAUSTIVE=1` draws 100,000 rollouts.
 """
 
+import copy
 import hashlib
 import os
 import pickle
@@ -544,6 +545,24 @@ def test_a_fork_shares_and_changes_alone() -> None:
     assert shared[0] and shared[1] and shared[0].segment is shared[1].segment
 
 
+def test_a_copy_is_a_fork() -> None:
+    talk = start("chatml", messages=[{"role": "user", "content": "low"}])
+    for each in (copy.copy(talk), copy.deepcopy(talk)):
+        each.add_sampled(tok("chatml").encode("said"))
+        check_equal("chatml", each)
+        assert len(talk.turns) == 1 and each._tok is talk._tok and each._free is not talk._free
+    with pytest.raises(TypeError, match="a Conversation cannot be pickled; keep its `turns`"):
+        pickle.dumps(talk)
+
+
+def test_a_whole_message_has_no_further_fields() -> None:
+    talk = start("chatml", messages=[{"role": "user", "content": "low"}])
+    for more, fields in ((("low",), {}), ((), {"name": "low"})):
+        with pytest.raises(TypeError, match="a role with its content and fields, or a whole message"):
+            talk.add({"role": "assistant", "content": "low"}, *more, **fields)
+    assert len(talk.turns) == 1
+
+
 def test_the_callers_values_are_copied() -> None:
     calls = [{"name": "low", "arguments": {}}]
     talk = start("chatml", messages=[{"role": "user", "content": "low"}])
@@ -605,6 +624,9 @@ def test_cut_points_are_the_chained_hashes_of_full_blocks() -> None:
         talk.cut_points(algorithm="md5")
     with pytest.raises(InvalidOption, match="block_size=0 is not possible; expected at least 1"):
         talk.cut_points(0)
+    for wrong, name in (({"algorithm": []}, "algorithm"), ({"seed": 3}, "seed"), ({"prompt": "no"}, "prompt")):
+        with pytest.raises(TypeError, match=f"{name}: expected"):
+            talk.cut_points(**wrong)  # type: ignore[arg-type]
 
 
 def cbor(value: Any) -> bytes:

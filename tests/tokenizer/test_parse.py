@@ -402,7 +402,7 @@ def test_the_added_tokens_select_the_family(name: str) -> None:
 
 def test_unknown_families_and_tokenizers_without_marks_are_refused() -> None:
     tok = tokenizer_of("llama")
-    with pytest.raises(UnknownName, match="no family named 'qwen'; the known ones are 'harmony'"):
+    with pytest.raises(UnknownName, match="no family named 'qwen'; the known ones are 'chatml'"):
         tok.parser("qwen")
     with pytest.raises(
         InvalidOption, match=r"family='chatml' is not possible; expected .* <\|im_end\|> \(chatml: Qwen"

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..._base.arguments import check_items
+from ..._base.arguments import check_flag, check_items, check_path, raise_wrong_type
 from ..._base.paths import read_file
 from ...errors import FormatError, InvalidOption, UnknownName
 from ..results import Ragged
@@ -72,6 +72,8 @@ def encode_conversations(
 ) -> Ragged:
     """See `Tokenizer.encode_chats`. While the core encodes conversations in a thread, the template renders the next ones."""
     prepared = prepare_template(tok, template, options.tools, options.variables)
+    if not isinstance(conversations, Iterable):
+        raise_wrong_type("conversations", "lists of messages", conversations)
 
     def rendered() -> Iterator[Rendered]:
         for number, messages in enumerate(conversations):
@@ -113,9 +115,11 @@ def prepare_template(
     functions = None
     if tools is not None:
         functions = add_origins(
-            "tools", check_items(tools, "tools", "mappings, the JSON schemas of functions"), mark_unknown
+            "tools", check_items(tools, "tools", "mappings, the JSON schemas of functions"), mark_tool
         )
     source, names = read_template(template)
+    if not isinstance(extra, Mapping):
+        raise_wrong_type("variables", "a mapping of names to values", extra)
     if not all(isinstance(name, str) for name in extra):
         raise InvalidOption("variables", extra, "names as keys, all of them str")
     variables = {name: value for name, value in extra.items() if value is not None}
@@ -139,6 +143,8 @@ def render_conversation(prepared: tuple[str, dict[str, Any]], options: Conversat
     need_templates()
     from .template import render_template
 
+    check_flag(options.add_generation_prompt, "add_generation_prompt")
+    check_flag(options.continue_final_message, "continue_final_message")
     if options.continue_final_message and options.add_generation_prompt:
         raise InvalidOption("continue_final_message", True, "False with add_generation_prompt=True")
     if options.continue_final_message and not messages:
@@ -187,6 +193,8 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
             f"messages: message {number}: expected a mapping with role and content, not {type(message).__name__}"
         )
 
+    if isinstance(message.get("content"), bytes):
+        raise_wrong_type(f"messages: message {number}: content", "str, or a list of parts", message["content"])
     content, role, other = origins_of(number)
     marked: dict[Any, Any] = {}
     for name, value in message.items():
@@ -220,6 +228,13 @@ def origins_of(number: int) -> tuple[Origin, Origin, Origin]:
 def mark_word(word: str, origin: Origin) -> Marked:
     """`mark_text` for words that recur."""
     return mark_text(word, origin)
+
+
+def mark_tool(tool: Any, number: int) -> Any:
+    """The schema of a function, with untrusted texts."""
+    if not isinstance(tool, Mapping):
+        raise_wrong_type(f"tools: tool {number}", "a mapping, the JSON schema of a function", tool)
+    return mark_unknown(dict(tool))
 
 
 def mark_unknown(value: Any, _number: int = 0) -> Any:
@@ -259,8 +274,8 @@ def read_template(template: str | os.PathLike[str]) -> tuple[str, dict[str, str]
         return CHAT_TEMPLATES[template], {}
     if isinstance(template, str) and ("{" in template or "\n" in template):
         return template, {}
-    path = Path(template)
-    if isinstance(template, str) and re.fullmatch(r"[\w-]*", template) and not path.exists():
+    path = Path(check_path(template, "template"))
+    if isinstance(template, str) and re.fullmatch(r"[\w-]*", template) and not (template and path.exists()):
         raise UnknownName("chat template or file", template, CHAT_TEMPLATES)
     folder = path if path.is_dir() else path.parent
     config = read_settings(folder / CONFIG) | read_settings(folder / MAP)

@@ -306,7 +306,7 @@ def make_parser(tok: Tokenizer, family: str | None, thinking: bool) -> MessagePa
     """
     check_flag(thinking, "thinking")
     if family is not None and check_text(family, "family") not in GRAMMARS:
-        raise UnknownName("family", family, GRAMMARS)
+        raise UnknownName("family", family, sorted(GRAMMARS))
     added = {token.content for token in tok.model.added_tokens}
     rows = GRAMMARS if family is None else {family: GRAMMARS[family]}
     for grammar in rows.values():

@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache, partial, reduce, wraps
+from itertools import product
 from typing import Any
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes, pass_environment
@@ -60,6 +61,12 @@ LOOP = {
     "revindex",
     "revindex0",
 }
+# How errors of Python and Jinja name our types, and what these are for the caller.
+OWN_TYPES = {
+    "'toksmith._tokenizer.chat.marked.Marked object'": "'str'",
+    "'toksmith._tokenizer.chat.parts.Part object'": "'dict'",
+}
+OWN_TYPES |= {'"Parts"': '"list"', "'Marked'": "'str'", "'Parts'": "'list'"}
 COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
 FAILURES = (
@@ -489,15 +496,15 @@ def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
 
 
 def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
-    """The error of a template that fails; it names the first message whose content is not a text, if one has such a content."""
-    for number, message in enumerate(messages):
-        content = message.get("content", None if "no attribute 'content'" in problem else "")
-        if not isinstance(content, str):
-            in_parts = isinstance(content, Parts)
-            kind = "in parts" if in_parts else f"of type {type(content).__name__}"
-            found = (
-                f"message {number} without content" if content is None else f"message {number} with a content {kind}"
-            )
-            allowed = f"a str as content, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
+    """The error of a template that fails; it names the first message whose role or content is not a text, if one has such a value."""
+    for name in OWN_TYPES:
+        problem = problem.replace(name, OWN_TYPES[name])
+    for (number, message), name in product(enumerate(messages), ("role", "content")):
+        value = message.get(name, None if f"no attribute '{name}'" in problem else "")
+        if not isinstance(value, str):
+            in_parts = isinstance(value, Parts)
+            kind = "in parts" if in_parts else f"of type {type(value).__name__}"
+            found = f"message {number} without {name}" if value is None else f"message {number} with a {name} {kind}"
+            allowed = f"a str as {name}, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
             return InvalidOption("messages", found, allowed)
     return FormatError("the chat template", None, problem)

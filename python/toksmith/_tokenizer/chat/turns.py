@@ -7,7 +7,6 @@ earlier ones again; otherwise the template writes everything. `segments.py` enco
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate, chain, islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.arguments import check_int, check_items
+from ..._base.arguments import check_flag, check_int, check_items, check_text
 from ..._base.threads import one_call_at_a_time
 from ..._base.wording import number_of, preview_items
 from ...errors import FormatError, InvalidOption
@@ -198,6 +197,8 @@ class Conversation:
         Returns: the change of the ids.
         Raises: as `Tokenizer.chat`.
         """
+        if not isinstance(role, str) and (content is not None or fields):
+            raise TypeError("pass a role with its content and fields, or a whole message alone")
         with self._or_nothing():
             self._put([{"role": role, "content": content, **fields} if isinstance(role, str) else role])
             return self._change(False, *self._render(False))
@@ -341,11 +342,12 @@ class Conversation:
             seed: The server's environment variable `PYTHONHASHSEED`; the
                 default is that of vLLM 0.33 without this variable.
         """
-        if algorithm not in HASHES:
+        check_text(seed, "seed")
+        if check_text(algorithm, "algorithm") not in HASHES:
             raise InvalidOption("algorithm", algorithm, " or ".join(map(repr, HASHES)))
         if check_int(block_size, "block_size") < 1:
             raise InvalidOption("block_size", block_size, "at least 1")
-        ids = self.prompt() if prompt else self.ids
+        ids = self.prompt() if check_flag(prompt, "prompt") else self.ids
         key = (block_size, prompt, algorithm, seed)
         old_ids, old = self._hashes.get(key, (NO_IDS, ()))
         known = old[: common_prefix(old_ids, ids) // block_size]
@@ -364,10 +366,15 @@ class Conversation:
             self._log.cut(size)
             raise
 
-    def _copy(self) -> Conversation:
-        new = copy.copy(self)
-        new._log, new._free = Log(*map(list.copy, self._log)), Lock()
+    def _copy(self, _memo: object = None) -> Conversation:
+        new = object.__new__(Conversation)
+        new.__dict__.update(self.__dict__, _log=Log(*map(list.copy, self._log)), _free=Lock())
         return new
+
+    __copy__ = __deepcopy__ = _copy
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Conversation cannot be pickled; keep its `turns`, and make it again")
 
     def _put(self, messages: Sequence[Any]) -> None:
         """Adds messages that are not rendered yet."""
