@@ -38,9 +38,8 @@ FREE, FOR_EACH, VALUE = 1 << 25, 256, 1024
 ROOMY, ROOM_FOR_EACH = 1 << 27, 8  # of room: from so many units on, it grows less
 MOST_BITS = 4096  # of an integer that an operator computes; Python writes integers of this size
 
-LEFT: ContextVar[list[Any] | None] = ContextVar(
-    "LEFT", default=None
-)  # work, room, and the size if it is not counted yet
+# The work and the room that are left, and the function of the size if it was not called yet.
+LEFT: ContextVar[list[Any] | None] = ContextVar("LEFT", default=None)
 FIELD = re.compile(r"%[^a-zA-Z%]*|\{[^{}]*\}")
 NESTED_WIDTH = re.compile(r"%[^a-zA-Z%]*\*|\{[^{}]*:[^{}]*\{")  # `%*d` and `{:{}}` take a width from an argument
 Groups = (list, tuple, AbstractSet, Mapping, KeysView, ItemsView, ValuesView)
@@ -100,12 +99,16 @@ def size_of(value: Any) -> int:
     return VALUE + (sum(map(size_of, chain(value, value.values()))) if isinstance(value, Mapping) else 0)
 
 
+def units_of(value: Any) -> int:
+    """The characters of a text, or the units of a collection without its items."""
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    return ITEM * len(value) if isinstance(value, (*Groups, range)) else 0
+
+
 def pay_value(value: Any) -> None:
     """Pays for an operation that reads a text, or visits the items of a collection without reading them."""
-    if isinstance(value, (str, bytes)):
-        spend(len(value))
-    elif isinstance(value, (*Groups, range)):
-        spend(ITEM * len(value))
+    spend(units_of(value))
 
 
 def pay_items(value: Any) -> None:
@@ -120,21 +123,15 @@ def pay_items(value: Any) -> None:
 
 def pay_copy(value: Any) -> None:
     """Pays for making a text or a collection like this one."""
-    sized, is_text = isinstance(value, (str, bytes, *Groups, range)), isinstance(value, (str, bytes))
-    spend(0, NODE + (len(value) * (1 if is_text else ITEM) if sized else 0))
+    spend(0, NODE + units_of(value))
 
 
 def pay_text(value: Any, times: int = 1) -> None:
     """Pays for writing a value as text, with all nested values."""
     if isinstance(value, (str, bytes)):
         spend(0, (len(value) + ITEM) * times)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            spend(0, NODE * times)
-            pay_text(key, times)
-            pay_text(item, times)
     elif isinstance(value, Groups):
-        for item in value:
+        for item in chain(value, value.values()) if isinstance(value, Mapping) else value:
             spend(0, NODE * times)
             pay_text(item, times)
     elif type(value).__name__ == "Namespace":
@@ -185,10 +182,8 @@ def pay_format(text: Any, sign: str, *values: Any) -> None:
 
 def pay_method(text: Any, name: str, values: Sequence[Any]) -> None:
     """Pays for a method of a text."""
-    makes = isinstance(text, bytes) or getattr(type(text), name) is getattr(
-        str, name
-    )  # else `Marked` pays for the result
-    (pay_copy if makes else pay_value)(text)
+    pays_later = isinstance(text, str) and getattr(type(text), name) is not getattr(str, name)  # a method of `Marked`
+    (pay_value if pays_later else pay_copy)(text)
     for value in values:
         pay_value(value)
     number, texts = largest_int(values), [value for value in values if isinstance(value, str)]
@@ -198,9 +193,8 @@ def pay_method(text: Any, name: str, values: Sequence[Any]) -> None:
         spend(0, text.count("\t") * max(number, 8))
     elif name == "translate":
         tables = [value.values() for value in values if isinstance(value, Mapping)]
-        spend(
-            0, len(text) * max((len(entry) for table in tables for entry in table if isinstance(entry, str)), default=1)
-        )
+        longest = max((len(entry) for table in tables for entry in table if isinstance(entry, str)), default=1)
+        spend(0, len(text) * longest)
     elif name == "replace" and len(texts) > 1:
         spend(0, (str.count(text, texts[0]) + 1) * (len(texts[1]) + RUN))
     elif name == "join":
@@ -235,10 +229,8 @@ def pay_filter(name: str, value: Any, values: Sequence[Any]) -> None:
         pay_text(value)
     for item in values:
         pay_value(item)
-    number, width = (
-        largest_int(values),
-        max((len(item) for item in values if isinstance(item, (str, bytes))), default=0),
-    )
+    number = largest_int(values)
+    width = max((len(item) for item in values if isinstance(item, (str, bytes))), default=0)
     if name in ("batch", "center", "round", "slice"):
         spend(0, number * ITEM)
     elif name == "indent":

@@ -200,20 +200,17 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
     for name, value in message.items():
         if value is None:
             continue
-        key = (
-            mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))
-        )
+        usual, mark_other = name in ("content", "role"), partial(mark_text, origin=other)
+        key = mark_word(name, other) if usual else map_texts(name, mark_other)
         if name == "role" and isinstance(value, str) and value in ROLES:
             marked[key] = mark_word(value, role)
-            continue
-        origin = content if name == "content" else other
-        if type(value) is str:
-            marked[key] = mark_text(value, origin)
+        elif name != "content":
+            marked[key] = map_texts(value, mark_other)
+        elif type(value) is str:
+            marked[key] = mark_text(value, content)
         else:
-            mark = partial(map_texts, change=partial(mark_text, origin=origin))
-            marked[key] = (
-                mark_content(value, mark) if name == "content" and isinstance(value, (list, tuple)) else mark(value)
-            )
+            mark = partial(map_texts, change=partial(mark_text, origin=content))
+            marked[key] = mark_content(value, mark) if isinstance(value, (list, tuple)) else mark(value)
     thinking = next((marked[name] for name in THINKING if name in marked), None)
     return marked if thinking is None else {"thinking": thinking, **marked, "reasoning_content": thinking}
 

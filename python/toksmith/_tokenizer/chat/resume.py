@@ -80,19 +80,18 @@ class Boundary(NamedTuple):
 class Place:
     """An integer in a namespace. A template can only order it; everything else ends the run."""
 
-    __slots__ = ("_high", "_low", "_value")
-    __class__ = property(lambda _: int)  # type: ignore[assignment]  # for `isinstance`
+    __slots__ = ("_range", "_value")
+    __class__ = property(lambda _: int)  # for `isinstance`
 
     def __init__(self, value: int) -> None:
-        self._value, self._low, self._high = value, -inf, inf
+        self._value = value
+        self._range: tuple[float, float] = (-inf, inf)
 
     def __ge__(self, other: int) -> bool:
         if type(other) is not int:
             self._refuse()
-        found = self._value >= other
-        self._low, self._high = (
-            (max(self._low, other), self._high) if found else (self._low, min(self._high, other - 1))
-        )
+        found, (low, high) = self._value >= other, self._range
+        self._range = (max(low, other), high) if found else (low, min(high, other - 1))
         return found
 
     def __lt__(self, other: int) -> bool:
@@ -136,13 +135,12 @@ class Run:
             return turns
         variables = self.context.vars
         self.leave()
-        self.spaces = {
-            name: value._Namespace__attrs for name, value in variables.items() if isinstance(value, Namespace)
-        }
+        namespaces = ((name, value) for name, value in variables.items() if isinstance(value, Namespace))
+        self.spaces = {name: value._Namespace__attrs for name, value in namespaces}
         for name, space in self.spaces.items() if self.orders else ():
-            self.places |= {(name, key): Place(value) for key, value in space.items() if type(value) is int}
-        for (name, key), place in self.places.items():
-            self.spaces[name][key] = place
+            places = {key: Place(value) for key, value in space.items() if type(value) is int}
+            self.places |= {(name, key): place for key, place in places.items()}
+            space.update(places)
         known = {name: value for name, value in variables.items() if not isinstance(value, Macro)} | self.states()
         self.stateful |= not is_plain([value for value in known.values() if not isinstance(value, Turns)])
         self.entry = Entry(tuple(self.pieces), known) if self.closed or (target and target.entry) else None
@@ -180,8 +178,8 @@ class Run:
         """Begins at a boundary."""
         for name, values in target.spaces.items():
             self.spaces[name].update(values)
-        for at, (low, high) in target.ranges.items():
-            self.places[at]._low, self.places[at]._high = low, high
+        for at, ends in target.ranges.items():
+            self.places[at]._range = ends
         self.earlier = target.earlier or target
         self.pieces.clear()
         self.start = self.length = target.length
@@ -193,7 +191,7 @@ class Run:
     def note_boundary(self, loop: int, message: int) -> None:
         """Keeps the state as the place where a later run can begin. Most runs can begin at one of the last messages."""
         budget = LEFT.get()
-        ranges = {at: (place._low, place._high) for at, place in self.places.items()}
+        ranges = {at: place._range for at, place in self.places.items()}
         is_open = all(high == inf for _, high in ranges.values())
         early = self.boundary is not None and message < len(self.messages) - LATE and not (ranges and is_open)
         if self.closed or self.stateful or early or budget is None:

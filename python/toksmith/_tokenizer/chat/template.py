@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache, partial, reduce, wraps
@@ -48,37 +49,13 @@ __all__ = ["render_template"]
 MOST_CHARACTERS = 1 << 18
 GENERATION = "{% generation %}"
 TEXTS = (nodes.TemplateData, nodes.Const)
-LOOP = {
-    "depth",
-    "depth0",
-    "first",
-    "index",
-    "index0",
-    "last",
-    "length",
-    "nextitem",
-    "previtem",
-    "revindex",
-    "revindex0",
-}
-# How errors of Python and Jinja name our types, and what these are for the caller.
-OWN_TYPES = {
-    "'toksmith._tokenizer.chat.marked.Marked object'": "'str'",
-    "'toksmith._tokenizer.chat.parts.Part object'": "'dict'",
-}
-OWN_TYPES |= {'"Parts"': '"list"', "'Marked'": "'str'", "'Parts'": "'list'"}
+LOOP = {"depth", "depth0", "first", "last", "length", "nextitem", "previtem"}
+LOOP |= {"index", "index0", "revindex", "revindex0"}
+OWN_TYPES = {"Marked": "str", "Part": "dict", "Parts": "list"}  # our types, and what they are for the caller
 COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
-FAILURES = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError)
+FAILURES += (TypeError, ValueError)
 
 
 def pay_and_return(pay: Callable[[Any], None], value: Any) -> Any:
@@ -497,8 +474,8 @@ def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
 
 def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
     """The error of a template that fails; it names the first message whose role or content is not a text, if one has such a value."""
-    for name in OWN_TYPES:
-        problem = problem.replace(name, OWN_TYPES[name])
+    names = r"(?<=['\"])(?:toksmith\.[\w.]+\.)?(Marked|Parts?)(?= object'|['\"])"
+    problem = re.sub(names, lambda found: OWN_TYPES[found[1]], problem)
     for (number, message), name in product(enumerate(messages), ("role", "content")):
         value = message.get(name, None if f"no attribute '{name}'" in problem else "")
         if not isinstance(value, str):

@@ -258,15 +258,13 @@ class Conversation:
             edit = self._change(False, start, tail, boundary)
             found = next((each for each in self._kept() if each.message == number), None)
             kept = count + closes if found or not count else 0
-            drifts = [kept] * (kept < len(sampled)) + [
-                each.drift for each in (found,) if each and each.drift is not None
-            ]
+            drifts = [kept] * (kept < len(sampled))
+            drifts += [found.drift] if found and found.drift is not None else []
             if drifts and drift == "refuse":
                 allowed = f"ids that are the canonical ids of the turn; number {min(drifts)} is not"
                 raise InvalidOption("ids", [*sampled], allowed)
-            canonical = np.append(
-                found.canonical if found else NO_IDS, np.array(sampled[-1:] if closes else (), np.uint32)
-            )
+            last = np.array(sampled[-1:] if closes else (), np.uint32)
+            canonical = np.append(found.canonical if found else NO_IDS, last)
             return replace(edit, kept=kept, drift=min(drifts, default=None), canonical=canonical, drifting=())
 
     @one_call_at_a_time
@@ -421,18 +419,15 @@ class Conversation:
         end = common_prefix(before[head:][::-1], after[head:][::-1])
         moved = old.parts_after(change.common) if old else ()
         numbers = [origin.message for part in moved for _, origin in part.ends if origin.message >= 0]
-        were, are = (
-            {each.message: each.drift for each in (text.kept_after(place) if text else ())} for text in (old, new)
-        )
+        kept = (text.kept_after(place) if text else () for text in (old, new))
+        were, are = ({each.message: each.drift for each in places} for places in kept)
         return TurnEdit(
             change.kept + head,
             len(before) - head - end,
             after[head : len(after) - end].copy(),
             change.encoded,
             min(numbers, default=None),
-            drifting=tuple(
-                number for number, drift in sorted(are.items()) if drift is not None and were.get(number) is None
-            ),
+            drifting=tuple(sorted(at for at, drift in are.items() if drift is not None and were.get(at) is None)),
             replaced=tuple(sorted(were.keys() - are.keys())),
         )
 
