@@ -473,7 +473,11 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         tok("chatml").chat(TALK, template="{{ 'abcdefgh' | truncate(1) }}")
     ring: list[Any] = []
     ring.append(ring)
-    rings: list[dict[str, Any]] = [{"messages": [{"content": ring}]}, {"tools": [{"x": ring}]}, {"variables": {"x": ring}}]
+    rings: list[dict[str, Any]] = [
+        {"messages": [{"content": ring}]},
+        {"tools": [{"x": ring}]},
+        {"variables": {"x": ring}},
+    ]
     for option in rings:
         with pytest.raises(InvalidOption, match=f"{next(iter(option))}=.* not nested so deeply"):
             tok("chatml").chat(**{"messages": TALK, "template": "{{ 1 }}", **option})
