@@ -54,16 +54,8 @@ LOOP |= {"index", "index0", "revindex", "revindex0"}
 OWN_TYPES = {"Marked": "str", "Part": "dict", "Parts": "list"}  # our types, and what they are for the caller
 COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
-ERRORS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+FAILURES: tuple[type[Exception], ...] = (ArithmeticError, AssertionError, AttributeError, LookupError)
+FAILURES += (MemoryError, RecursionError, TypeError, ValueError)
 
 
 def pay_and_return(pay: Callable[[Any], None], value: Any) -> Any:
@@ -474,7 +466,7 @@ def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
         raise failure_of("writes a list as a text", variables["messages"]) from None
     except TemplateError as error:
         raise failure_of(f"fails: {error}", variables["messages"]) from error
-    except ERRORS as error:
+    except FAILURES as error:
         raise failure_of(f"fails with {type(error).__name__}: {error}", variables["messages"]) from error
     refuse_lost(variables["messages"])
     return text
