@@ -62,7 +62,7 @@ class Marked(str):
         if start <= 0 and end >= len(self):
             return self
         if len(self.ends) == 1:
-            spend(RUN)
+            spend(0, RUN)
             return mark_text(str.__getitem__(self, slice(max(start, 0), end)), self.ends[0][1])
         return Marked.of(self.runs_within(start, end))
 
@@ -201,7 +201,7 @@ def mark_text(text: str, origin: Origin) -> Marked:
     """A text of one origin."""
     new = str.__new__(Marked, text if type(text) is str else str.__str__(text))
     new.ends = ((len(new), origin),) if text else ()
-    spend(len(new))
+    spend(0, len(new))
     return new
 
 
@@ -217,7 +217,7 @@ def concat(parts: Iterable[object]) -> Marked:
         if type(part) is Marked:
             text, runs = part, part.ends
             if len(runs) > 1:
-                spend(RUN * len(runs))
+                spend(0, RUN * len(runs))
         else:
             pay_text(part)
             text = str(part)
@@ -230,7 +230,7 @@ def concat(parts: Iterable[object]) -> Marked:
                 ends.append((start + end, origin))
                 last = origin
         start += len(text)
-    spend(start + RUN * len(texts))
+    spend(0, start + RUN * len(texts))
     new = str.__new__(Marked, "".join(texts))
     new.ends = tuple(ends)
     return new

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache, partial, reduce, wraps
+from itertools import product
 from typing import Any
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes, pass_environment
@@ -25,9 +27,11 @@ from jinja2.visitor import NodeTransformer
 
 from ...errors import FormatError, InvalidOption
 from .budget import (
+    NODE,
     OPERATION,
     OverBudget,
     allow_work,
+    pay_copy,
     pay_filter,
     pay_items,
     pay_method,
@@ -45,31 +49,13 @@ __all__ = ["render_template"]
 MOST_CHARACTERS = 1 << 18
 GENERATION = "{% generation %}"
 TEXTS = (nodes.TemplateData, nodes.Const)
-LOOP = {
-    "depth",
-    "depth0",
-    "first",
-    "index",
-    "index0",
-    "last",
-    "length",
-    "nextitem",
-    "previtem",
-    "revindex",
-    "revindex0",
-}
+LOOP = {"depth", "depth0", "first", "last", "length", "nextitem", "previtem"}
+LOOP |= {"index", "index0", "revindex", "revindex0"}
+OWN_TYPES = {"Marked": "str", "Part": "dict", "Parts": "list"}  # our types, and what they are for the caller
 COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
-FAILURES = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+FAILURES: tuple[type[Exception], ...] = (ArithmeticError, AssertionError, AttributeError, LookupError)
+FAILURES += (MemoryError, RecursionError, TypeError, ValueError)
 
 
 def pay_and_return(pay: Callable[[Any], None], value: Any) -> Any:
@@ -161,19 +147,20 @@ class TemplateRewriter(NodeTransformer):
             node.node = self.visit(node.node)
             return node
         self.generic_visit(node)
-        return self.call("pay_value", [node], node) if isinstance(node.arg, nodes.Slice) else node
+        return self.call("pay_copied", [node], node) if isinstance(node.arg, nodes.Slice) else node
 
     def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:
         self.generic_visit(node)
         return self.call("pay_items", [node], node) if node.ctx == "load" else node
 
     def price(self, node: nodes.Node) -> nodes.Node:
-        """A statement that pays for a body: each of its nodes is an operation, and its texts are written."""
+        """A statement that pays for a body: each node is an operation, its texts are written, and it makes its collections."""
         found: Iterator[Any] = node.find_all(TEXTS)
         texts = (each.data if isinstance(each, nodes.TemplateData) else each.value for each in found)
         size = sum(len(text) for text in texts if isinstance(text, str))
         price = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)) + size)
-        return nodes.ExprStmt(self.call("spend", [price], node)).set_lineno(node.lineno)
+        room = nodes.Const(NODE * sum(1 for _ in node.find_all((nodes.List, nodes.Dict))))
+        return nodes.ExprStmt(self.call("spend", [price, room], node)).set_lineno(node.lineno)
 
     def own_text(self, text: str, node: nodes.Node) -> nodes.Expr:
         """The text of the template, marked."""
@@ -255,6 +242,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     pay_operation = staticmethod(partial(pay_and_return, lambda _: spend(OPERATION)))
     pay_value = staticmethod(partial(pay_and_return, pay_value))
     pay_items = staticmethod(partial(pay_and_return, pay_items))
+    pay_copied = staticmethod(partial(pay_and_return, pay_copy))
     intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
     def __init__(self) -> None:
@@ -308,7 +296,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             pay_method(text, method.__name__, values)
         else:
             for value in (text, *values):
-                pay_value(value)
+                pay_copy(value)
         return super().call(context, function, *args, **kwargs)
 
     def add(self, values: list[Any]) -> Any:
@@ -485,12 +473,15 @@ def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
 
 
 def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
-    """The error of a template that fails; it names the first message whose content is not a text, if one has such a content."""
-    for number, message in enumerate(messages):
-        content = message.get("content", "")
-        if not isinstance(content, str):
-            in_parts = isinstance(content, Parts)
-            found = f"message {number} with a content {'in parts' if in_parts else f'of type {type(content).__name__}'}"
-            allowed = f"a str as content, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
+    """The error of a template that fails; it names the first message whose role or content is not a text, if one has such a value."""
+    names = r"(?<=['\"])(?:toksmith\.[\w.]+\.)?(Marked|Parts?)(?= object'|['\"])"
+    problem = re.sub(names, lambda found: OWN_TYPES[found[1]], problem)
+    for (number, message), name in product(enumerate(messages), ("role", "content")):
+        value = message.get(name, None if f"no attribute '{name}'" in problem else "")
+        if not isinstance(value, str):
+            in_parts = isinstance(value, Parts)
+            kind = "in parts" if in_parts else f"of type {type(value).__name__}"
+            found = f"message {number} without {name}" if value is None else f"message {number} with a {name} {kind}"
+            allowed = f"a str as {name}, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
             return InvalidOption("messages", found, allowed)
     return FormatError("the chat template", None, problem)
