@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from ..._base.arguments import check_items
@@ -121,23 +121,24 @@ def prepare_template(
     return source, tokens_and_variables(tok, names, variables) | {"tools": functions}
 
 
-def need_templates() -> None:
-    """
+@cache
+def need_templates() -> ModuleType:
+    """The module that renders templates.
+
     Raises:
         ImportError: A package that templates need is not installed.
     """
     try:
-        from . import template  # noqa: F401
+        from . import template
     except ImportError as error:
         raise ImportError(f"chat templates need {error.name}: pip install 'toksmith[chat]'") from error
+    return template
 
 
 def render_conversation(prepared: tuple[str, dict[str, Any]], options: ConversationOptions) -> Rendered:
     """The text that a template writes for the messages, and their roles."""
     messages = check_items(options.messages, "messages", "mappings with role and content")
-    need_templates()
-    from .template import render_template
-
+    template = need_templates()
     if options.continue_final_message and options.add_generation_prompt:
         raise InvalidOption("continue_final_message", True, "False with add_generation_prompt=True")
     if options.continue_final_message and not messages:
@@ -147,7 +148,7 @@ def render_conversation(prepared: tuple[str, dict[str, Any]], options: Conversat
         "messages": add_origins("messages", messages, mark_message),
         "add_generation_prompt": options.add_generation_prompt,
     }
-    text = render_template(source, variables | of_call)
+    text = template.render_template(source, variables | of_call)
     if options.continue_final_message:
         text = cut_after_message(text, len(messages) - 1)
     return text, [str(message.get("role", "")) for message in messages]
@@ -178,17 +179,15 @@ def add_origins(argument: str, values: Sequence[Any], follow: Callable[[Any, int
 
 def mark_message(message: Mapping[str, Any], number: int) -> Any:
     """A message, with its number as the origin of its texts."""
-    if not isinstance(message, Mapping):
+    if type(message) is not dict and not isinstance(message, Mapping):
         raise TypeError(
             f"messages: message {number}: expected a mapping with role and content, not {type(message).__name__}"
         )
 
-    content, role, other = origins_of(number)
+    content, role, other, names = origins_of(number)
     marked: dict[Any, Any] = {}
     for name, value in message.items():
-        key = (
-            mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))
-        )
+        key = names.get(name) or map_texts(name, partial(mark_text, origin=other))
         if name == "role" and isinstance(value, str) and value in ROLES:
             marked[key] = mark_word(value, role)
             continue
@@ -204,9 +203,11 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def origins_of(number: int) -> tuple[Origin, Origin, Origin]:
-    """The origins of a message's content, usual role, and other texts."""
-    return Origin(message=number, content=True), Origin(True, number), Origin(message=number)
+def origins_of(number: int) -> tuple[Origin, Origin, Origin, dict[str, Marked]]:
+    """The origins of a message's content, usual role, and other texts; and its usual names of fields."""
+    other = Origin(message=number)
+    names = {name: mark_text(name, other) for name in ("content", "role")}
+    return Origin(message=number, content=True), Origin(True, number), other, names
 
 
 @lru_cache(maxsize=4096)
