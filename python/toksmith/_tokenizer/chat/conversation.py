@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from ..._base.arguments import check_flag, check_items, check_path, raise_wrong_type
@@ -126,23 +126,24 @@ def prepare_template(
     return source, tokens_and_variables(tok, names, variables) | {"tools": functions}
 
 
-def need_templates() -> None:
-    """
+@cache
+def need_templates() -> ModuleType:
+    """The module that renders templates.
+
     Raises:
         ImportError: A package that templates need is not installed.
     """
     try:
-        from . import template  # noqa: F401
+        from . import template
     except ImportError as error:
         raise ImportError(f"chat templates need {error.name}: pip install 'toksmith[chat]'") from error
+    return template
 
 
 def render_conversation(prepared: tuple[str, dict[str, Any]], options: ConversationOptions) -> Rendered:
     """The text that a template writes for the messages, and their roles."""
     messages = check_items(options.messages, "messages", "mappings with role and content")
-    need_templates()
-    from .template import render_template
-
+    template = need_templates()
     check_flag(options.add_generation_prompt, "add_generation_prompt")
     check_flag(options.continue_final_message, "continue_final_message")
     if options.continue_final_message and options.add_generation_prompt:
@@ -154,7 +155,7 @@ def render_conversation(prepared: tuple[str, dict[str, Any]], options: Conversat
     marked = add_origins("messages", messages, mark_message)
 
     def render(messages: list[Any]) -> Marked:
-        return render_template(source, variables | {"messages": messages})
+        return template.render_template(source, variables | {"messages": messages})
 
     text = continue_last(render, marked) if options.continue_final_message else render(marked)
     return text, [str(message.get("role", "")) for message in messages]
@@ -188,20 +189,20 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
 
     As in transformers 5.23, a field that is None is left out, and templates find the thinking under two of its names.
     """
-    if not isinstance(message, Mapping):
+    if type(message) is not dict and not isinstance(message, Mapping):
         raise TypeError(
             f"messages: message {number}: expected a mapping with role and content, not {type(message).__name__}"
         )
 
     if isinstance(message.get("content"), bytes):
         raise_wrong_type(f"messages: message {number}: content", "str, or a list of parts", message["content"])
-    content, role, other = origins_of(number)
+    content, role, other, names = origins_of(number)
+    mark_other = partial(mark_text, origin=other)
     marked: dict[Any, Any] = {}
     for name, value in message.items():
         if value is None:
             continue
-        usual, mark_other = name in ("content", "role"), partial(mark_text, origin=other)
-        key = mark_word(name, other) if usual else map_texts(name, mark_other)
+        key = names.get(name) or map_texts(name, mark_other)
         if name == "role" and isinstance(value, str) and value in ROLES:
             marked[key] = mark_word(value, role)
         elif name != "content":
@@ -216,9 +217,11 @@ def mark_message(message: Mapping[str, Any], number: int) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def origins_of(number: int) -> tuple[Origin, Origin, Origin]:
-    """The origins of a message's content, usual role, and other texts."""
-    return Origin(message=number, content=True), Origin(True, number), Origin(message=number)
+def origins_of(number: int) -> tuple[Origin, Origin, Origin, dict[str, Marked]]:
+    """The origins of a message's content, usual role, and other texts; and its usual names of fields."""
+    other = Origin(message=number)
+    names = {name: mark_text(name, other) for name in ("content", "role")}
+    return Origin(message=number, content=True), Origin(True, number), other, names
 
 
 @lru_cache(maxsize=4096)

@@ -41,7 +41,7 @@ from .budget import (
     size_of,
     spend,
 )
-from .marked import TEMPLATE, Marked, Origin, concat, mark_text
+from .marked import TEMPLATE, Marked, Origin, concat, join_parts, mark_text
 from .parts import ADVICE, NotText, Parts, refuse_lost
 
 __all__ = ["render_template"]
@@ -108,9 +108,11 @@ class TemplateRewriter(NodeTransformer):
         values: list[nodes.Expr] = part.args[0].items if is_call(part, "concat", "add") else []  # type: ignore[attr-defined]
         if not values or is_call(part, "concat"):
             return values or [part]
-        if not is_call(values[0], "own_texts"):
+        if not any(is_call(value, "own_texts") for value in values[:2]):
             return [part]
-        return [value if is_call(value, "own_texts") else self.call("as_text", [value], part) for value in values]
+        ways = ("as_first_text", *["as_text"] * (len(values) - 1))
+        pairs = zip(ways, values, strict=True)
+        return [value if is_call(value, "own_texts") else self.call(way, [value], part) for way, value in pairs]
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
         price = self.price(node)
@@ -188,11 +190,19 @@ class TemplateCompiler(CodeGenerator):
             self.visit(argument, frame)
         self.write(brackets[1])
 
+    def visit_Filter(self, node: nodes.Filter, frame: Any) -> None:
+        if node.name == GENERATION:
+            self.write(f"environment.as_generated({frame.buffer})")
+        else:
+            super().visit_Filter(node, frame)
+
     def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
             super()._output_child_pre(node, frame, finalize)
         else:
-            self.write("(" if is_call(node, "own_texts", "concat", "as_text") else "environment.finalize(")
+            self.write(
+                "(" if is_call(node, "own_texts", "concat", "as_text", "as_first_text") else "environment.finalize("
+            )
 
     def _output_child_post(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
@@ -219,11 +229,11 @@ class Generation(Extension):
         return nodes.FilterBlock(body, nodes.Filter(None, GENERATION, [], [], None, None), lineno=line)
 
 
-def as_generated(text: str) -> Marked:
-    """The text of a block `{% generation %}`."""
-    marked = concat([text])
-    new = str.__new__(Marked, marked)
-    new.ends = tuple((end, generated_of(origin)) for end, origin in marked.ends)
+def as_generated(parts: list[Any]) -> Marked:
+    """The text of a block `{% generation %}`, which consists of these parts."""
+    marked = concat(parts)
+    new = marked if len(parts) > 1 else str.__new__(Marked, marked)
+    new.ends = tuple([(end, generated_of(origin)) for end, origin in marked.ends])
     return new
 
 
@@ -238,6 +248,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
     code_generator_class = TemplateCompiler
     concat = staticmethod(concat)
+    as_generated = staticmethod(as_generated)
     spend = staticmethod(spend)
     pay_operation = staticmethod(partial(pay_and_return, lambda _: spend(OPERATION)))
     pay_value = staticmethod(partial(pay_and_return, pay_value))
@@ -304,6 +315,10 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         if all(type(value) is Marked for value in values):
             return concat(values)
         return reduce(lambda left, right: self.call_binop(None, "+", left, right), values)
+
+    def as_first_text(self, value: Any) -> Any:
+        """The first part of a sum of texts."""
+        return value if isinstance(value, str) else self.call_binop(None, "+", value, "")
 
     def as_text(self, value: Any) -> Any:
         """The second part of a sum of texts."""
@@ -454,9 +469,11 @@ def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
         InvalidOption: It refuses the messages.
     """
     template = compile_template(source)
+    environment = template.environment
+    context = Context(environment, {**environment.globals, **variables}, None, template.blocks)
     try:
         with allow_work(lambda: len(source) + size_of(variables)):
-            text = concat(template.root_render_func(template.new_context(dict(variables))))
+            text = join_parts(template.root_render_func(context))
     except TemplateRefusal as error:
         raise InvalidOption("messages", variables["messages"], f"what the template accepts; error: {error}") from None
     except OverBudget as error:
