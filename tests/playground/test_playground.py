@@ -255,6 +255,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "difference": {"text": TEXT, "cells": 20, "after": 2, "back": True},
     "piece": {"text": TEXT, "byte": 3, "of": "large"},
     "repair": {"text": TEXT, "names": ["space at the end"]},
+    "chat_change": {"before": '[{"role": "user", "content": "low"}]', "messages": "[]", "template": "plain"},
     "models": {"maker": "Meta"},
     "model": {"source": "gpt2", "add": True},
     "saved": {"text": TEXT, "title": "Low"},

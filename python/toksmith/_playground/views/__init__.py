@@ -53,6 +53,7 @@ VIEWS: Mapping[str, Callable[[ViewRequest], Shown | dict[str, Any]]] = {
     "models": models.models,
     "model": models.model,
     "saved": results.save_snapshot,
+    "chat_change": results.chat_change,
     "folder_wanted": folder.folder_wanted,
     "folder_files": folder.folder_files,
     "folder_areas": folder.folder_areas,
@@ -89,6 +90,7 @@ MOST: Mapping[str, int] = {
     "merges": 200_000,
     "search": 200_000,
     "chat": 200_000,
+    "chat_change": 200_000,
     "stability": 2_000_000,
 }
 SHORT = 20_000  # bytes of a request, and characters of its text; a longer request is long

@@ -490,6 +490,8 @@ def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
         content = message.get("content", "")
         if not isinstance(content, str):
             in_parts = isinstance(content, Parts)
+            if in_parts and "TypeError" in problem:
+                problem = "writes a list as a text"
             found = f"message {number} with a content {'in parts' if in_parts else f'of type {type(content).__name__}'}"
             allowed = f"a str as content, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
             return InvalidOption("messages", found, allowed)
