@@ -91,7 +91,6 @@ MOST: Mapping[str, int] = {
     "search": 200_000,
     "chat": 200_000,
     "chat_change": 200_000,
-    "stability": 2_000_000,
 }
 SHORT = 20_000  # bytes of a request, and characters of its text; a longer request is long
 # These views take long for a short request too.
