@@ -208,7 +208,7 @@ def test_a_frame_works_in_a_page_of_this_machine(seen: Seen, playground: toksmit
         inner.locator("#counts", has_text="9 characters").wait_for()
         assert inner.locator("#text").input_value() == "low goose"
         assert not inner.locator("header").is_visible() and not inner.locator("#models").is_visible()
-        assert inner.locator("#tab-trainer").is_visible()
+        assert inner.locator("#tasks").is_visible()
         page.goto(f"{host}/plain")
         page.wait_for_load_state("networkidle")
         assert page.frame_locator("iframe").locator("#counts").count() == 0, "only the address for frames can be framed"

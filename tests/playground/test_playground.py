@@ -247,6 +247,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "differences": {"text": TEXT},
     "measured": {"widths": {"न": 11}},
     "opened": {"files": {"vocab.txt": "W1VOS10KbG93CiMjZXIK"}, "name": "low", "pattern": None},
+    "closed": {"name": "low"},
     "proposed": {"text": TEXT},
     "ids": {"text": TEXT, "of": "large", "first": 0, "last": 5},
     "all_ids": {"text": TEXT, "of": "large"},
@@ -302,6 +303,7 @@ def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenize
     session = views.Session(toks, {}, toksmith.metrics.LANGUAGES)
     plain = {"tokenizers": ["small", "large"], "special": "text", **QUESTIONS[view]}
     server.answer_view(session, "corpus", "", json.dumps(TRAINED).encode())
+    server.answer_view(session, "opened", "", json.dumps(ANSWERS["opened"]).encode())
     statuses = []
     for name in {**plain, "key": "", "of": ""}:
         for place, value in enumerate(HOSTILE):

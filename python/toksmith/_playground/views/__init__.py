@@ -42,6 +42,7 @@ VIEWS: Mapping[str, Callable[[ViewRequest], Shown | dict[str, Any]]] = {
     "differences": windows.differences,
     "measured": windows.store_widths,
     "opened": opened.open_tokenizer,
+    "closed": opened.close_tokenizer,
     "proposed": opened.propose,
     "ids": windows.ids,
     "all_ids": windows.all_ids,
