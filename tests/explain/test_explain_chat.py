@@ -66,8 +66,8 @@ def test_figures_equal_those_of_rendering(family: str) -> None:
             assert each.kept == (whole[: len(begin)] == begin)
         if number and each.first is not None:
             shorter = ids(talk[:number], False)
-            same = zip(shorter, begin, strict=False)
-            assert each.first == next((at for at, (one, other) in enumerate(same) if one != other), len(shorter))
+            pairs = zip(shorter, begin, strict=False)
+            assert each.first == next((at for at, (one, other) in enumerate(pairs) if one != other), len(shorter))
             assert each.rewritten is None or each.first < len(shorter)
     check_shown(found)
 

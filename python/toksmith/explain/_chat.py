@@ -154,9 +154,9 @@ class ChatView(Shown):
             yield Line(
                 f"for this tokenizer these markers of the template are ordinary text: {' '.join(self.unknown)}", "warn"
             )
-        for number, each in enumerate(self.messages):
-            if each.rewritten is not None:
-                change = f"message {number} changed the ids from {each.first:,} on: the template wrote message {each.rewritten} differently"
+        for number, said in enumerate(self.messages):
+            if said.rewritten is not None:
+                change = f"message {number} changed the ids from {said.first:,} on: the template wrote message {said.rewritten} differently"
                 yield Line(change, "warn")
         yield Line(*self.cached())
         yield Table(["message", "role", "own tokens", "cost", "ids stay", "text"], [*self._rows()], left=(1, 4, 5))
@@ -309,7 +309,8 @@ def message_costs(start: Any, messages: Sequence[Any], whole: NDArray[np.uint32]
     if size * len(messages) > MOST_RENDERED:
         return [(None,) * 4] * len(messages)
     costs: list[tuple[Any, ...]] = []
-    talk, before, edit = start(), 0, None  # the conversation up to the message; its number of ids, None if refused
+    talk, edit = start(), None  # the conversation up to the message, and its change by the message
+    before: int | None = 0  # the number of ids in front of the message; None if the template refused that conversation
     for number, message in enumerate(messages, 1):
         try:
             talk, edit = (start(messages=messages[:number]), None) if before is None else (talk, talk.add(message))
