@@ -497,6 +497,8 @@ def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
         value = message.get(name, None if f"no attribute '{name}'" in problem else "")
         if not isinstance(value, str):
             in_parts = isinstance(value, Parts)
+            if in_parts and "TypeError" in problem:
+                problem = "writes a list as a text"
             kind = "in parts" if in_parts else f"of type {type(value).__name__}"
             found = f"message {number} without {name}" if value is None else f"message {number} with a {name} {kind}"
             allowed = f"a str as {name}, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
