@@ -76,15 +76,13 @@ def check_path(value: Any, name: str) -> str:
 
 
 def check_items(value: Any, name: str, expected: str) -> tuple[Any, ...]:
-    """The items of an iterable. A single text or mapping is refused, because its items are its characters or keys."""
+    """The items of an iterable. A single text is refused, because its items are its characters."""
     if isinstance(value, (str, bytes)):
         raise_wrong_type(name, expected, value, f"pass [{quote_value(value)}]" if "str" in expected else "")
     try:
         iterator = iter(value)
     except TypeError:
         raise_wrong_type(name, expected, value)
-    if isinstance(value, Mapping):
-        raise_wrong_type(name, expected, value, "pass a list")
     return tuple([item for item in iterator])  # noqa: C416 - because a reported length can be wrong
 
 

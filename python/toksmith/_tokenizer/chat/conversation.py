@@ -115,7 +115,7 @@ def prepare_template(
     functions = None
     if tools is not None:
         functions = add_origins(
-            "tools", check_items(tools, "tools", "mappings, the JSON schemas of functions"), mark_tool
+            "tools", check_mappings(tools, "tools", "mappings, the JSON schemas of functions"), mark_tool
         )
     source, names = read_template(template)
     if not isinstance(extra, Mapping):
@@ -140,9 +140,16 @@ def need_templates() -> ModuleType:
     return template
 
 
+def check_mappings(value: Any, name: str, expected: str) -> tuple[Any, ...]:
+    """The mappings of an iterable; one alone is refused, because its items are its keys."""
+    if isinstance(value, Mapping):
+        raise_wrong_type(name, expected, value, "pass a list")
+    return check_items(value, name, expected)
+
+
 def render_conversation(prepared: tuple[str, dict[str, Any]], options: ConversationOptions) -> Rendered:
     """The text that a template writes for the messages, and their roles."""
-    messages = check_items(options.messages, "messages", "mappings with role and content")
+    messages = check_mappings(options.messages, "messages", "mappings with role and content")
     template = need_templates()
     check_flag(options.add_generation_prompt, "add_generation_prompt")
     check_flag(options.continue_final_message, "continue_final_message")

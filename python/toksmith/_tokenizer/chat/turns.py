@@ -26,7 +26,7 @@ from ...errors import FormatError, InvalidOption
 from ..session import IdEdit, common_prefix
 from .block_hashes import HASHES, SEED, hash_blocks
 from .budget import size_of
-from .conversation import add_origins, mark_message, need_templates, prepare_template
+from .conversation import add_origins, check_mappings, mark_message, need_templates, prepare_template
 from .ids import is_trusted, label_ids, trusted_runs
 from .marked import Marked, concat, map_texts
 from .segments import Change, GrownText, Held, Kept, TextEncoder, before_of, first_place, last_end
@@ -139,7 +139,7 @@ class Conversation:
         self._version = 0
         self._views = {prompt: View(None, None, -1) for prompt in (False, True)}
         self._free, self._what = Lock(), "conversation"
-        self._put(check_items(messages, "messages", "mappings with role and content"))
+        self._put(check_mappings(messages, "messages", "mappings with role and content"))
         compile_template(self._source, TurnEnvironment)
         with suppress(*() if self._log.messages else (FormatError, InvalidOption)):  # many templates need a message
             self._view(False)
