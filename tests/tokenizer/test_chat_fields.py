@@ -222,7 +222,7 @@ MISTAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"messages": [{"role": 1, "content": "low"}]}, InvalidOption, "message 0 with a role of type int.*a str as role"),
     ({"messages": [{"role": "user", "content": b"low"}]}, TypeError, "message 0: content: expected str, or a list of parts, not bytes"),
     ({"messages": [{"role": "user", "content": ["low"]}], "template": GEMMA}, InvalidOption, "the template fails: 'str object' has no attribute 'text'"),
-    ({"messages": [{"role": "user", "content": []}]}, InvalidOption, r'not \"list\"\) to str; join the texts'),
+    ({"messages": [{"role": "user", "content": []}]}, InvalidOption, 'writes a list as a text; join the texts'),
     ({"tools": {"type": "function"}}, TypeError, "tools: expected mappings, the JSON schemas of functions, not dict; pass a list"),
     ({"tools": [USER, len]}, TypeError, "tools: tool 1: expected a mapping, the JSON schema of a function, not builtin"),
     ({"variables": "low"}, TypeError, "variables: expected a mapping of names to values, not str"),

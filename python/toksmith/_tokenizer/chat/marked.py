@@ -225,15 +225,19 @@ class Joined(Marked):
     Attributes:
         plain: The text as a `str`.
         parts: Texts with runs.
+        known_ends: `ends`, once they were read.
     """
 
-    __slots__ = ("parts", "plain")
+    __slots__ = ("known_ends", "parts", "plain")
     plain: str
     parts: list[Marked]
+    known_ends: Ends | None
 
     @property
     def ends(self) -> Ends:  # type: ignore[override]
-        return concat(self.parts).ends
+        if self.known_ends is None:
+            self.known_ends = concat(self.parts).ends
+        return self.known_ends
 
 
 def concat(parts: Iterable[object]) -> Marked:
@@ -267,7 +271,7 @@ def join_parts(parts: Iterable[object]) -> Joined:
     spend(0, sum(map(len, texts)) + RUN * (len(texts) + sum(map(len, map(ENDS, texts)))))
     plain = "".join(texts)
     new = str.__new__(Joined, plain)
-    new.plain, new.parts = plain, texts
+    new.plain, new.parts, new.known_ends = plain, texts, None
     return new
 
 
