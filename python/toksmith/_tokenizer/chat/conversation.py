@@ -162,7 +162,8 @@ def render_conversation(prepared: tuple[str, dict[str, Any]], options: Conversat
     marked = add_origins("messages", messages, mark_message)
 
     def render(messages: list[Any]) -> Marked:
-        return template.render_template(source, variables | {"messages": messages})
+        text: Marked = template.render_template(source, variables | {"messages": messages})
+        return text
 
     text = continue_last(render, marked) if options.continue_final_message else render(marked)
     return text, [str(message.get("role", "")) for message in messages]
