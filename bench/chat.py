@@ -20,15 +20,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from .adapters import versions
+from .adapters import OURS, versions
 from .interface import added_tokens
 from .places import scratch, write_whole
 from .records import cpu_name
 from .report import table_line
-from .texts import MB, lay_out_text
+from .texts import MB, TURNS, lay_out_text
 from .vocabularies import encoding, with_tokenizer_json
 
 BASE = "jinja2 + encode"
+CHARACTERS = 2_900  # of a message
 MARKS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
 OPEN, CLOSE = "{% generation %}", "{% endgeneration %}"
 TEMPLATE = (
@@ -69,13 +70,18 @@ def plain_render() -> Callable[[Talk], str]:
     return lambda talk: made.render(messages=talk, add_generation_prompt=False)
 
 
-def load_peers(folder: Path, tok: Any) -> Calls:
-    """The calls that give ids, by peer; the first is the base of the ratios."""
+def own_calls(tok: Any) -> Calls:
+    """The calls of toksmith that give ids; the first is the base of the ratios."""
     render = plain_render()
-    calls: Calls = {
+    return {
         BASE: lambda talk: tok.encode(render(talk), special="allow"),
-        "toksmith": lambda talk: tok.chat(talk, template=TEMPLATE).ids,
+        OURS: lambda talk: tok.chat(talk, template=TEMPLATE).ids,
     }
+
+
+def load_peers(folder: Path, tok: Any) -> Calls:
+    """The calls of toksmith and its peers."""
+    calls = own_calls(tok)
     try:
         from transformers import AutoTokenizer
 
@@ -143,8 +149,8 @@ def parser() -> argparse.ArgumentParser:
     cli = argparse.ArgumentParser(prog="python -m bench.chat", description=(__doc__ or "").partition("\n")[0])
     cli.add_argument("--vocabulary", default="o200k")
     cli.add_argument("--corpus", default="english")
-    cli.add_argument("--turns", type=int, nargs="*", default=(2, 8, 32, 128))
-    cli.add_argument("--characters", type=int, default=2_900, help="of a message")
+    cli.add_argument("--turns", type=int, nargs="*", default=TURNS)
+    cli.add_argument("--characters", type=int, default=CHARACTERS, help="of a message")
     cli.add_argument("--rounds", type=int, default=31)
     cli.add_argument("--batch", type=int, default=0, help="conversations in one call; 0 measures none")
     cli.add_argument("--threads", type=int, default=2)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from . import hostile
-from .adapters import ALONE, APART, OURS
+from .adapters import ALONE, APART, OURS, PLAIN
 from .adapters import RANKS as FROM_RANKS
-from .texts import CORPORA, GREETING, MB, SHORT, STREAM
+from .texts import CORPORA, GREETING, MB, SHORT, STREAM, TURNS
 from .vocabularies import RANKS
 
 LEADERS = (OURS, "gigatoken", "fastokens", "snaptokens")
@@ -92,6 +92,7 @@ def questions(threads: int) -> Iterator[Question]:
     yield from decode_questions()
     yield from hostile_questions()
     yield from start_questions()
+    yield from conversation_questions()
 
 
 def quick_questions(threads: int) -> Iterator[Question]:
@@ -206,3 +207,11 @@ def start_questions() -> Iterator[Question]:
     memory = (Cell("memory after load", "loaded", "MB"), Cell("memory after new text", "worked", "MB"))
     for encoding in ("cl100k", "o200k"):
         yield Question("memory", encoding, STREAM, "", memory, limit=100 * MB)
+
+
+def conversation_questions() -> Iterator[Question]:
+    """A conversation from its messages to ids, with all fields, beside plain Jinja and `encode`."""
+    cells = tuple(Cell(f"conversation of {turns} turns", str(turns), "ms") for turns in TURNS)
+    yield Question(
+        "conversations", "o200k", "english", "", cells, limit=4 * MB, engines=(OURS,), beside=(PLAIN,), passes=31
+    )

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .adapters import APART, RANKS, VARIANTS
-from .texts import CORPORA
+from .adapters import APART, PLAIN, RANKS, VARIANTS
+from .texts import CORPORA, TURNS
 
 SPEED, COST = "at least", "at most"
 BEST, TENTH, LOCK = "the best peer", "a tenth of the text", "what one interpreter lock allows"
@@ -70,6 +70,7 @@ class Goal:
 
 BATCH_ARRAYS = ("batch arrays cold", "batch arrays hot")
 BATCH_LISTS = ("batch lists cold", "batch lists hot")
+CONVERSATIONS = tuple(f"conversation of {turns} turns" for turns in TURNS)
 MEMORY = ("memory after load", "memory after new text")
 # 13 where 10 is linear: n log n from 1e4 to 1e5 is 12.5.
 GOALS = (
@@ -92,6 +93,7 @@ GOALS = (
     Goal("the same from 1e4 to 1e7 bytes, time for ten times the text", ("growth",), Target(13, TENTH, COST)),
     Goal("load o200k from .tiktoken to first ids, ms", ("load",), Target(100, "", COST), encodings=("o200k",)),
     Goal("load from .toksmith to first ids, ms", ("load, native format",), Target(0.5, RANKS, COST, enough=30)),
+    Goal("from messages to ids, time", CONVERSATIONS, Target(1.5, PLAIN, COST)),
     Goal("resident memory after loading", MEMORY[:1], Target(1.0, "gigatoken", COST)),
     Goal("resident memory after 100 MB of new text", MEMORY[1:], Target(1.0, "gigatoken", COST)),
 )

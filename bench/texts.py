@@ -25,6 +25,7 @@ FALLBACK = "stdlib"
 STREAM = "stream"
 NINE = "nine corpora"
 GREETING = "hello"
+TURNS = (2, 8, 32, 128)  # of a conversation
 SHORT = {"short20": 20, "short200": 200}
 SHORT_STRINGS = 20_000
 MB = 1_000_000

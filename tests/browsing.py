@@ -74,6 +74,9 @@ class Seen:
     def open(self, fragment: str = "", text: str | None = TEXT) -> Seen:
         self.page.goto(f"{self.url}#{fragment}" if fragment else self.url)
         self.until("document.querySelector('#counts').textContent.includes('token')")
+        for name in ("more", "more-text"):  # what the first screen folds away
+            if self.page.locator(f"#{name}[aria-expanded=false]").is_visible():
+                self.page.click(f"#{name}")
         if text is not None:
             self.type(text)
         return self
@@ -98,6 +101,9 @@ class Seen:
         if self.page.is_visible("#view"):
             self.page.select_option("#view", name)
         else:
+            if not self.page.is_visible(f"#tab-{name}"):
+                self.page.evaluate(f"document.querySelector('#tab-{name}').click()")
+                return
             self.page.click(f"#tab-{name}")
 
     def words(self, selector: str) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 MOST_PLACES = 500
 STRINGS = {"content": "x", "dialect": "literal", "pattern": "b"}
 FACTS = (1, (0, 0), (0, 0, 0))
-RUNS = ((1, (True, -1, False, False)), (9, (False, 0, True, False)))
+RUNS = [((1, (True, -1, False, False)), (9, (False, 0, True, False)))]
 
 
 def entries(core: ModuleType) -> set[str]:

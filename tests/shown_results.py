@@ -18,7 +18,7 @@ STYLES = {
     *("font-style", "font-weight", "height", "line-height", "margin", "opacity", "overflow-wrap", "padding"),
     *("padding-left", "text-align", "text-decoration", "vertical-align", "white-space", "width"),
 }
-ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "*": {"style", "title"}}
+ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "*": {"dir", "style", "title"}}
 
 
 def sanitize(fragment: str) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "BEFORE",
     "ENGINES",
     "OURS",
+    "PLAIN",
     "RANKS",
     "VARIANTS",
     "Encoding",
@@ -36,7 +37,8 @@ BEFORE = "before"  # an earlier build, installed in a separate environment
 ALONE = "toksmith on one thread"
 APART = "toksmith in separate processes"  # one on each processor, each with a part of the text: the machine's limit
 RANKS = "toksmith from .tiktoken"
-VARIANTS = (BEFORE, ALONE, APART, RANKS)
+PLAIN = "plain Jinja and toksmith"
+VARIANTS = (BEFORE, ALONE, APART, RANKS, PLAIN)
 
 DISTRIBUTIONS = {
     "toksmith": "toksmith",

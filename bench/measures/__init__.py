@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..request import Reply, Request
-from . import batches, decoding, documents, loading, memory
+from . import batches, conversations, decoding, documents, loading, memory
 
 __all__ = ["MEASURES"]
 
@@ -14,6 +14,7 @@ MEASURES: dict[str, Callable[[Request], Reply]] = {
     "documents": documents.measure,
     "batch": batches.measure,
     "share": batches.measure_share,
+    "conversations": conversations.measure,
     "decode": decoding.measure,
     "load": loading.measure,
     "memory": memory.measure,

@@ -105,7 +105,7 @@ class Marks:
     def __new__(cls, contents: list[str], ids: list[int]) -> Self: ...
 
 def encode_runs(
-    engine: Engine, marks: Marks, text: str | bytes, runs: tuple[tuple[int, tuple[Any, ...]], ...], assistants: bytes
+    engine: Engine, marks: Marks, text: str | bytes, runs: list[tuple[Any, ...]], assistants: bytes
 ) -> tuple[
     tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]],
     tuple[NDArray[np.int32], NDArray[np.uint8]],
@@ -114,13 +114,13 @@ def encode_runs(
 def encode_ragged_runs(
     engine: Engine,
     marks: Marks,
-    chats: Sequence[tuple[str, tuple[tuple[int, tuple[Any, ...]], ...], bytes]],
+    chats: Sequence[tuple[str, list[tuple[Any, ...]], bytes]],
     threads: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8], list[int]]: ...
 def label_ids(
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
-    runs: tuple[tuple[int, tuple[Any, ...]], ...],
+    runs: list[tuple[Any, ...]],
     assistants: bytes,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...
 def encode_ragged_with_offsets(

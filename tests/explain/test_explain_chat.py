@@ -64,6 +64,11 @@ def test_figures_equal_those_of_rendering(family: str) -> None:
         if each.kept is not None:
             begin = ids(talk[: number + 1], False)
             assert each.kept == (whole[: len(begin)] == begin)
+        if number and each.first is not None:
+            shorter = ids(talk[:number], False)
+            pairs = zip(shorter, begin, strict=False)
+            assert each.first == next((at for at, (one, other) in enumerate(pairs) if one != other), len(shorter))
+            assert each.rewritten is None or each.first < len(shorter)
     check_shown(found)
 
 
@@ -95,6 +100,8 @@ def test_a_template_that_rewrites_earlier_turns_is_reported() -> None:
     assert whole[: found.stable] == longer[: found.stable] and whole[found.stable] != longer[found.stable]
     inner = explain.chat(TOK, [*talk, {"role": "user", "content": "x"}], template=template)
     assert [each.kept for each in inner.messages] == [True, False, True]
+    assert [each.rewritten for each in inner.messages] == [None, None, 1]
+    assert f"message 2 changed the ids from {inner.messages[2].first} on: the template wrote message 1" in str(inner)
     assert f"{found.stable} of {len(whole)} ids stay" in str(found)
 
 
@@ -125,6 +132,15 @@ def test_markers_that_are_not_tokens_are_named() -> None:
 def test_a_template_that_fails_is_an_error(template: str) -> None:
     with pytest.raises(FormatError, match="the chat template"):
         explain.chat(TOK, TALK, template=template)
+
+
+def test_a_content_in_parts_is_shown_as_its_text() -> None:
+    template = "{% for m in messages %}{% for p in m.content %}{{ p.text if p.text is defined else '[' + p.type + ']' }}{% endfor %}{% endfor %}"
+    parts = [{"type": "text", "text": "low"}, {"type": "image"}, {"type": "text", "text": "er"}]
+    found = explain.chat(TOK, [{"role": "user", "content": parts}], template=template)
+    assert (found.text, found.messages[0].text) == ("low[image]er", "low[image]er")
+    with pytest.raises(InvalidOption, match="the template writes a list as a text"):
+        explain.chat(TOK, [{"role": "user", "content": parts}], template="chatml")
 
 
 def test_few_and_strange_messages_are_shown() -> None:

@@ -109,7 +109,7 @@ def test_ids_are_decoded_and_copied(seen: Seen, toks: dict[str, toksmith.Tokeniz
     seen.page.fill("#given-ids", " ".join(map(str, toks["bytes"].encode("back"))))
     seen.page.click("text=Decode")
     seen.wait(".decoded", "back (4 bytes)")
-    for wrong, said in (("99999", "99999"), ("1 x", "“x” is no id"), ("-1", "-1")):
+    for wrong, said in (("99999", "99999"), ("1 x", "“x” is not an id"), ("-1", "-1")):
         seen.page.fill("#given-ids", wrong)
         seen.page.press("#given-ids", "Enter")
         seen.wait(".decoded.bad", said)
@@ -310,11 +310,7 @@ def test_every_view_is_exported(seen: Seen, format: str, tmp_path: Path) -> None
         seen.page.wait_for_timeout(300)
         seen.until("document.querySelector('#busy').hidden")  # the view is complete
         with seen.page.expect_download() as caught:
-            seen.page.click(
-                f"#panel >> text={format.upper()}"
-                if format != "json"
-                else "[aria-label='Export this view'] >> text=JSON"
-            )
+            seen.page.click(f"[aria-label='Export this view'] >> text={format.upper()}")
         path = tmp_path / f"{tab}.{format}"
         caught.value.save_as(path)
         text = path.read_text(encoding="utf-8")

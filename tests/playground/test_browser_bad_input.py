@@ -40,7 +40,7 @@ MERGED = {"bpe", "characters"}
 CLOSED = {"words", "chars"}  # kinds without a token for unknown text
 REFUSES = {"merges": lambda kind: kind not in MERGED, "forest": lambda kind: kind not in MERGED}
 # Marks of a fault, and names of Python, which no sentence for a reader contains.
-FAULTS = re.compile(r"undefined|NaN|\[object|unexpected|Traceback|\b\w+Error\b|\b\w+=|\ufffd{2}")
+FAULTS = re.compile(r"<Tokenizer|undefined|NaN|\[object|unexpected|Traceback|\b\w+Error\b|\b\w+=|\ufffd{2}")
 FIVE = "the goose lays a golden egg नम 낮은 every day of the lowest year\n" * 72_000
 
 
@@ -196,3 +196,12 @@ def test_every_view_works_next_to_a_tokenizer_that_fails_to_load(seen: Seen) -> 
     assert "broken could not be loaded" in seen.words("#tokenizers")
     for tab in TABS:
         check(seen, tab, "bpe")
+
+
+def test_a_tokenizer_that_does_not_merge_is_named_by_its_kind(seen: Seen) -> None:
+    seen.open(text="low")
+    seen.page.check("input[value=unigram]")
+    seen.page.uncheck("input[value=bpe]")
+    for tab in ("merges", "forest"):
+        text_of_view(seen, tab)
+        seen.wait("#panel .bad", "this view needs a tokenizer that merges; this one has the kind 'unigram'")

@@ -104,12 +104,15 @@ def test_a_conversation_equals_the_library(seen: Seen, toks: dict[str, toksmith.
     seen.open().tab("chat")
     seen.wait("#panel .answer", "Message 3 spells <|end|>")  # the first conversation
     talk = [{"role": "user", "content": "low <|end|> 낮은"}, {"role": "assistant", "content": "<b>goose</b>"}]
+    seen.page.click("text=The messages as JSON")
     seen.page.fill("#chat-messages", json.dumps(talk))
     found = explain.chat(toks["bytes"], talk, template="plain", variables={"bos_token": "", "eos_token": "<|end|>"})
     seen.wait("#panel .answer", f"2 messages, {len(found.ids)} tokens, {found.template_ids} of the template")
     seen.wait("#panel .answer", f"All {found.stable} ids stay when messages are appended (user)")
     for number, each in enumerate(found.messages):
-        seen.wait("#panel table", f"{number}\t{each.role}\t{each.own}\t{each.added}\t")
+        facts = f"{each.own} own tokens, {each.added} with the template, from id {each.first} on"
+        seen.until("([at, said]) => document.querySelectorAll('.facts')[at]?.innerText.includes(said)", [number, facts])
+    assert seen.page.locator(".chat-tokens .learned").count() == sum(found.mask)
     assert seen.page.locator(".chat-tokens .quiet, .chat-tokens .special").count() == found.template_ids
     seen.page.select_option("#chat-template", "own")
     for template, said in (("{{ messages[", "is not valid Jinja"), ("{{ 1 // 0 }}", "ZeroDivisionError")):
@@ -127,6 +130,56 @@ def test_a_conversation_equals_the_library(seen: Seen, toks: dict[str, toksmith.
         seen.wait("#panel .bad", said)
     seen.page.fill("#chat-messages", "")
     seen.wait("#panel .answer", "There are no messages.")
+
+
+def test_an_edit_of_a_message_shows_where_the_prompt_changes(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+    pytest.importorskip("jinja2")
+    seen.open().tab("chat")
+    tok, variables = toks["bytes"], {"bos_token": "", "eos_token": "<|end|>"}
+    seen.page.fill("[aria-label='Message 1']", "Why is the sky red?")
+    seen.page.click("text=The messages as JSON")
+    talk = json.loads(seen.page.input_value("#chat-messages"))
+    before = [each | {"content": "Why is the sky blue?"} if at == 1 else each for at, each in enumerate(talk)]
+    old, new = (
+        tok.chat(each, template="plain", variables=variables, add_generation_prompt=True).ids.tolist()
+        for each in (before, talk)
+    )
+    first = next(at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
+    seen.wait(".chat-change", f"from id {first} on: a cache reuses {first} of {len(new)} ids")
+    seen.page.click("text=Add a message")
+    assert seen.page.locator(".chat-row").count() == 5
+    seen.wait(".chat-change", f"from id {len(new)} on")
+    seen.page.click("[aria-label='Remove message 4']")
+    seen.wait(".chat-change", f"a cache reuses {len(new)} of {len(new)} ids")
+    seen.page.select_option("#chat-template", "own")  # earlier messages lose their ends
+    seen.page.fill(
+        "#chat-own",
+        "{% for m in messages %}{{ m.role }}{{ m.content if loop.last else m.content[:5] }}{{ ';' }}{% endfor %}",
+    )
+    seen.until("document.querySelectorAll('.facts .warn').length === 3")
+    seen.until("document.querySelectorAll('.facts')[1].innerText.includes('the template wrote message 0 differently')")
+
+
+def test_a_content_in_parts_is_one_text_or_a_sentence(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+    pytest.importorskip("jinja2")
+    seen.open().tab("chat")
+    seen.page.click("text=The messages as JSON")
+    parts = [{"type": "text", "text": "low "}, {"type": "text", "text": "slow"}]
+    seen.page.fill("#chat-messages", json.dumps([{"role": "user", "content": parts}]))
+    tok = toks["bytes"]
+    whole = tok.chat(
+        [{"role": "user", "content": "low slow"}],
+        template="plain",
+        variables={"bos_token": "", "eos_token": "<|end|>"},
+        add_generation_prompt=True,
+    )
+    seen.wait("#panel .answer", f"1 message, {len(whole.ids)} tokens")
+    assert seen.page.locator("[aria-label='Message 0']").get_attribute("readonly") is not None
+    seen.page.fill("#chat-messages", json.dumps([{"role": "user", "content": [*parts, {"type": "image"}]}]))
+    seen.wait("#panel .bad", "message 0: part 2 of type image")
+    seen.page.select_option("#chat-template", "own")
+    seen.wait("#panel .bad", "the template writes a list as a text")
+    assert "Error" not in seen.words("#panel .bad")
 
 
 def test_languages_are_compared_by_all_tokenizers(

@@ -71,6 +71,7 @@ def test_earlier_texts_are_kept_chosen_and_forgotten(seen: Seen) -> None:
     seen.settle(len("the second text\nof two lines"))
     seen.type("the second text\nof two lines, and more")
     seen.page.reload()
+    seen.page.click("#more-text")
     seen.page.click("#earlier")
     texts = seen.page.evaluate("JSON.parse(localStorage.getItem('toksmith-texts')).map((each) => each.text)")
     assert texts == ["the second text\nof two lines, and more", "the first text"], "a longer version replaces its text"
@@ -118,6 +119,7 @@ def test_prices_are_entered_counted_and_kept(seen: Seen, toks: dict[str, toksmit
     seen.wait(".costs .figure", f"{cost:g}")
     seen.type("low")
     seen.wait(".costs .figure", f"{(toks['bytes'].count('low') * 2.6 + 301 * 10) * 1000 / 1e6:.4g}")
+    seen.page.wait_for_timeout(700)  # the fragment follows after a pause in typing
     seen.page.reload()
     seen.wait(".costs", "cost")
     assert seen.page.input_value("[aria-label='Name of mine']") == "mine"
@@ -208,7 +210,7 @@ def test_a_frame_works_in_a_page_of_this_machine(seen: Seen, playground: toksmit
         inner.locator("#counts", has_text="9 characters").wait_for()
         assert inner.locator("#text").input_value() == "low goose"
         assert not inner.locator("header").is_visible() and not inner.locator("#models").is_visible()
-        assert inner.locator("#tab-trainer").is_visible()
+        assert inner.locator("#tasks").is_visible()
         page.goto(f"{host}/plain")
         page.wait_for_load_state("networkidle")
         assert page.frame_locator("iframe").locator("#counts").count() == 0, "only the address for frames can be framed"

@@ -130,6 +130,12 @@ def test_the_text_and_the_chosen_token_are_followed(seen: Seen) -> None:
     assert seen.page.locator(".train-tree .forest li").count() == len(tree.nodes)
     seen.type("")
     seen.wait(".train-sentence", "Your text is empty")
+    cut = "Your text is longer: its first 160 characters are cut here."
+    seen.page.fill("#text", "🥚" * 160)
+    seen.until("document.querySelectorAll('.train-sentence button').length > 0")
+    assert cut not in seen.words("#panel")
+    seen.page.fill("#text", "🥚" * 161)
+    seen.wait("#panel", cut)
 
 
 def test_switches_train_again(seen: Seen) -> None:

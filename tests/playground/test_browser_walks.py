@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Seen, watched
+from browsing import IN_SIGHT, PASTE, PUT, Seen, watched
 
 import toksmith
 
@@ -118,3 +118,92 @@ def test_every_view_opens_with_an_answer(seen: Seen, text: str) -> None:
     chips.first.click()
     seen.page.wait_for_load_state("networkidle")
     assert seen.page.locator("#panel .bad:visible").count() == 0
+
+
+def test_the_first_screen_is_a_text_its_tokens_and_one_number(
+    browser: Any, toks: dict[str, toksmith.Tokenizer]
+) -> None:
+    for width, height in ((390, 844), (1440, 900)):
+        view = {"width": width, "height": height}
+        with toksmith.play(toks) as running, watched(browser, running.url, viewport=view) as seen:
+            seen.page.goto(running.url)
+            seen.until("document.querySelector('.rows .t') !== null")
+            top = seen.page.locator(".rows .t").first.bounding_box()["y"]
+            assert top < height / 2 and seen.page.evaluate(IN_SIGHT), (width, top)
+            for folded in ("#share", "#theme", "#help", "#open", "#clear", "#special"):
+                assert not seen.page.locator(folded).is_visible()
+            seen.page.click("#more")
+            seen.page.click("#more-text")
+            assert seen.page.locator("#share").is_visible() and seen.page.locator("#clear").is_visible()
+            assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_task_opens_its_view_that_was_shown_last(seen: Seen) -> None:
+    seen.open(text="low")
+    for task, tab in (("Compare", "edits"), ("See", "tokens"), ("Vocabulary", "forest"), ("Train", "trainer")):
+        seen.page.click(f"[data-task={task}]")
+        assert seen.page.get_attribute(f"#tab-{tab}", "aria-selected") == "true"
+        assert seen.page.get_attribute(f"[data-task={task}]", "aria-current") == "true"
+    seen.page.click("[data-task=Compare]")
+    seen.page.click("#tab-languages")
+    seen.page.click("[data-task=See]")
+    seen.page.click("[data-task=Compare]")
+    assert seen.page.get_attribute("#tab-languages", "aria-selected") == "true"
+
+
+def test_a_sample_replaces_the_text_and_can_be_undone(seen: Seen) -> None:
+    seen.open(text="kept")
+    for name in seen.page.locator("#samples option").all_inner_texts()[1:]:
+        seen.page.select_option("#samples", name)
+        seen.settle(len(seen.page.input_value("#text")))
+        assert seen.page.input_value("#text") != "kept"
+        seen.page.click("#undo")
+        assert seen.page.input_value("#text") == "kept"
+
+
+def test_clear_is_undone_by_the_key_too(seen: Seen) -> None:
+    seen.open(text="kept")
+    seen.page.click("#clear")
+    seen.page.keyboard.press("Control+z")
+    assert seen.page.input_value("#text") == "kept"
+    seen.page.click("#clear")
+    seen.page.keyboard.type("x")
+    assert not seen.page.locator("#undone").is_visible()
+    seen.page.keyboard.press("Control+z")
+    seen.page.wait_for_selector("#undone")  # the offer is back
+    seen.page.keyboard.press("Control+z")
+    assert seen.page.input_value("#text") == "kept"
+
+
+@pytest.mark.parametrize("way", ["typed", "pasted", "deleted"])
+def test_all_of_a_long_text_is_replaced(seen: Seen, way: str) -> None:
+    long = "low slow\n" * 30_000
+    seen.open(text="x")
+    seen.page.evaluate(PUT, long)
+    seen.settle(len(long))
+    seen.page.focus("#text")
+    seen.page.keyboard.press("Control+a")
+    if way == "typed":
+        seen.page.keyboard.type("egg")
+    elif way == "pasted":
+        seen.page.evaluate(PASTE, "egg")
+    else:
+        seen.page.keyboard.press("Delete")
+        seen.page.keyboard.type("egg")
+    seen.settle(3)
+    assert seen.page.input_value("#text") == "egg" and seen.page.locator("#held").is_hidden()
+    if way == "pasted":
+        seen.page.click("#undo")
+        seen.settle(len(long))
+
+
+def test_an_opened_tokenizer_can_be_removed(seen: Seen) -> None:
+    seen.open(text="low")
+    assert seen.page.locator("[aria-label^='Remove ']").count() == 0, "the tokenizers of the command stay"
+    drop(seen, ("vocab.txt", b"[UNK]\nlow\n##er\n"))
+    seen.page.click("#ask-file >> text=As a tokenizer")
+    seen.page.wait_for_selector("[aria-label='Remove vocab.txt']")
+    seen.page.click("[aria-label='Remove vocab.txt']")
+    seen.until("document.querySelector('input[value=\"vocab.txt\"]') === null")
+    seen.settle(3)
+    seen.live("vocab.txt is removed")

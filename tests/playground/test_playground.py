@@ -247,6 +247,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "differences": {"text": TEXT},
     "measured": {"widths": {"न": 11}},
     "opened": {"files": {"vocab.txt": "W1VOS10KbG93CiMjZXIK"}, "name": "low", "pattern": None},
+    "closed": {"name": "low"},
     "proposed": {"text": TEXT},
     "ids": {"text": TEXT, "of": "large", "first": 0, "last": 5},
     "all_ids": {"text": TEXT, "of": "large"},
@@ -255,6 +256,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "difference": {"text": TEXT, "cells": 20, "after": 2, "back": True},
     "piece": {"text": TEXT, "byte": 3, "of": "large"},
     "repair": {"text": TEXT, "names": ["space at the end"]},
+    "chat_change": {"before": '[{"role": "user", "content": "low"}]', "messages": "[]", "template": "plain"},
     "models": {"maker": "Meta"},
     "model": {"source": "gpt2", "add": True},
     "saved": {"text": TEXT, "title": "Low"},
@@ -301,6 +303,7 @@ def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenize
     session = views.Session(toks, {}, toksmith.metrics.LANGUAGES)
     plain = {"tokenizers": ["small", "large"], "special": "text", **QUESTIONS[view]}
     server.answer_view(session, "corpus", "", json.dumps(TRAINED).encode())
+    server.answer_view(session, "opened", "", json.dumps(ANSWERS["opened"]).encode())
     statuses = []
     for name in {**plain, "key": "", "of": ""}:
         for place, value in enumerate(HOSTILE):

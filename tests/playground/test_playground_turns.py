@@ -87,7 +87,7 @@ def test_a_text_that_is_too_long_for_a_view_is_refused(
 ) -> None:
     most = views.MOST.get(view, 100_000)
     monkeypatch.setattr(views, "MOST_AT_ONCE", most)
-    name = {"merges": "piece", "search": "query", "chat": "messages"}.get(view, "text")
+    name = {"merges": "piece", "search": "query", "chat": "messages", "chat_change": "before"}.get(view, "text")
     questions = [(most + 1, ["small"])]
     if name == "text":  # the limit is for all tokenizers together
         questions.append((most // 2 + 1, ["small", "large"]))

@@ -146,6 +146,17 @@ def test_neighbours_differ_with_fewer_colours(system: ColorSystem) -> None:
     assert all(first != second for first, second in pairwise(colours))
 
 
+def test_right_to_left_tokens_run_as_their_text() -> None:
+    tok = toksmith.train("نص نص نص low", 262)
+    for text, direction in (("نص low", ' dir="rtl"'), ("low نص", "")):
+        found = toksmith.explain.text(tok, text)
+        for drawn in (found.to_html(), found._repr_html_(), toksmith.snapshot(tok, text).html):
+            assert f"<p{direction}>{text}</p>" in drawn  # the letters joined
+            assert drawn.count(' dir="rtl"') == (2 if direction else 0)
+    plain = toksmith.explain.text(tok, "low").to_html()
+    assert "dir=" not in plain and plain.count("<h1>") == 1
+
+
 def contrast(one: str, other: str) -> float:
     """The contrast of two colours as WCAG 2 defines it, from 1 to 21."""
 

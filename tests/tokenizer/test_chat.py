@@ -408,6 +408,16 @@ def test_the_last_message_is_continued() -> None:
         tok("chatml").chat(TALK, template="{{ messages[0].content }}", continue_final_message=True)
     with pytest.raises(InvalidOption, match="at least one message"):
         chat("llama", [], continue_final_message=True)
+    with pytest.raises(InvalidOption, match=r"message 1 without content.*it can be empty"):
+        chat("llama", [TALK[0], {"role": "assistant"}], continue_final_message=True)
+
+
+@pytest.mark.parametrize("family", ["chatml", "llama", "gemma", "phi"])
+@pytest.mark.parametrize("content", ["", " \n"])
+def test_an_empty_last_message_is_continued_where_the_assistant_begins(family: str, content: str) -> None:
+    prompt = chat(family, TALK[:1], add_generation_prompt=True).text
+    found = chat(family, [TALK[0], {"role": "assistant", "content": content}], continue_final_message=True).text
+    assert found in (prompt, prompt + content)
 
 
 @pytest.mark.parametrize("place", ["folder", "tokenizer_config.json", "chat_template.jinja", "list"])
@@ -463,7 +473,11 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         tok("chatml").chat(TALK, template="{{ 'abcdefgh' | truncate(1) }}")
     ring: list[Any] = []
     ring.append(ring)
-    rings: list[dict[str, Any]] = [{"messages": [{"content": ring}]}, {"tools": [ring]}, {"variables": {"x": ring}}]
+    rings: list[dict[str, Any]] = [
+        {"messages": [{"content": ring}]},
+        {"tools": [{"x": ring}]},
+        {"variables": {"x": ring}},
+    ]
     for option in rings:
         with pytest.raises(InvalidOption, match=f"{next(iter(option))}=.* not nested so deeply"):
             tok("chatml").chat(**{"messages": TALK, "template": "{{ 1 }}", **option})

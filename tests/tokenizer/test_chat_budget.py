@@ -4,6 +4,7 @@ All are rendered in one process, which measures the processor time and the memor
 """
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -102,12 +103,37 @@ REFUSED = {
     "a template of a million characters": "{{ 1 }}" * 200_000,
 }  # fmt: skip
 
+# What a template can hold in a long conversation, whose work alone would allow gigabytes.
+HELD = "{% set big = 'x' * 400000 %}{% set ns = namespace(l=[]) %}{% for i in range(99999) %}{% for j in range(99999) %}STEP{% endfor %}{% endfor %}"
+HOLDING = {
+    "a text": doubling("'ab'", "ns.x ~ ns.x"),
+    "a text of four bytes a character": doubling("'👍'", "ns.x ~ ns.x"),
+    "a list": doubling("[1]", "ns.x + ns.x"),
+    "a list, by *": doubling("[1]", "ns.x * 2"),
+    "a sum of texts": doubling("'ab'", "ns.x + ns.x"),
+    "a joined text": doubling("'a'", "[ns.x, ns.x] | join"),
+    "a formatted text": doubling("'a'", "'%s%s' % (ns.x, ns.x)"),
+    "a message": doubling("messages[0].content", "ns.x ~ 'a' ~ ns.x"),
+} | {
+    f"many of {what}": HELD.replace("STEP", "{% set ns.l = [ns.l, " + what + "] %}")
+    for what in (
+        *("big ~ j", "big[1:]", "big.swapcase()", "big.encode()", "big.title()", "big | upper", "big.center(400001)", "[]", "{}", "j ~ 'x'"),
+        *("range(9999) | list", "'x ' | list", "big | reverse", "namespace(a=1)", "dict(a=1)", "{'a': 1}.copy()", "2 ** 2000 + j"),
+        *("messages[1:]", "messages | list", "messages + [1]", "messages | map(attribute='role') | list", "(big ~ j) | tojson", "messages | batch(2) | list"),
+        *("big.split('y')", "'%s' | format(big)", "big | indent", "big | string", "'{}'.format(big)", "big.replace('y', 'z')", "cycler(1, 2)"),
+    )
+}  # fmt: skip
+MOST_BYTES = 6  # of a unit
+
 CHILD = """
 import json, sys, time
 import toksmith
 from toksmith._tokenizer.chat import budget
 
-budget.FREE >>= 1  # half of the time, and the same refusals
+count = int(sys.argv[1])
+budget.FREE >>= 1 if count == 1 else 3  # half of the time, and the same refusals
+budget.ROOMY, budget.ROOM_FOR_EACH = budget.ROOMY >> 6, 1
+messages = [{"role": "user", "content": "a"}] * count
 
 tok = toksmith.train("low lower", merges=2, pattern=None)
 tok.chat([{"role": "user", "content": "a"}], template="{{ messages[0].content }}")
@@ -122,7 +148,7 @@ for name, template in json.load(sys.stdin).items():
         file.write("5")
     before, start = peak_mb(), time.process_time()
     try:
-        said = repr(tok.chat([{"role": "user", "content": "a"}], template=template))
+        said = repr(tok.chat(messages, template=template))
         kind = "nothing"
     except Exception as error:
         kind, said = type(error).__name__, str(error)
@@ -130,21 +156,32 @@ for name, template in json.load(sys.stdin).items():
 """
 
 
+def run_templates(templates: dict[str, str], count: int) -> list[Any]:
+    """For each template with this number of messages: the error, and the time and memory that it takes."""
+    command = [sys.executable, "-c", CHILD, str(count)]
+    child = subprocess.run(
+        command, input=json.dumps(templates), capture_output=True, text=True, timeout=600, check=True
+    )
+    rows = [json.loads(line) for line in child.stdout.splitlines()]
+    assert [name for name, *_ in rows] == [*templates]
+    return rows
+
+
+@pytest.mark.slow
+@needs("proc")
+def test_the_room_of_a_long_conversation_bounds_the_memory() -> None:
+    for row in run_templates(HOLDING, 2_000):
+        _, kind, said, _, mb = row
+        units = re.search(r"makes more than ([\d,]+) units of text and lists", said)
+        assert kind == "FormatError" and units, row
+        assert mb * (1 << 20) < MOST_BYTES * int(units[1].replace(",", "")), row
+
+
 @pytest.mark.slow
 @needs("proc")
 def test_expensive_templates_are_refused() -> None:
     """Each by a FormatError that names the template."""
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD],
-        input=json.dumps(REFUSED),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=True,
-    )
-    rows = [json.loads(line) for line in child.stdout.splitlines()]
-    assert [name for name, *_ in rows] == [*REFUSED]
-    for row in rows:
+    for row in run_templates(REFUSED, 1):
         _, kind, said, seconds, mb = row
         assert (kind, said.startswith("the chat template")) == ("FormatError", True), row
         assert seconds < MOST_S and mb < MOST_MB, row

@@ -16,7 +16,7 @@ from toksmith._tokenizer.chat.conversation import ConversationOptions, prepare_t
 from toksmith._tokenizer.chat.ids import encode_chat, find_spelled_marks, find_untrusted_ids, trusted_runs
 from toksmith._tokenizer.chat.marked import Marked, Origin
 from toksmith._tokenizer.marks import PlacedIds
-from toksmith.errors import FormatError, InvalidOption
+from toksmith.errors import FormatError, InvalidOption, UnknownName
 
 ROLES = ["user", "assistant", "tool"]
 ORIGINS = [
@@ -205,9 +205,47 @@ def test_parts_in_the_place_of_a_text_are_named(template: str) -> None:
 
 
 def test_a_content_of_another_type_is_named() -> None:
-    for content in (None, 5):
-        with pytest.raises(InvalidOption, match=f"message 1 with a content of type {type(content).__name__}.*a str"):
-            tok("chatml").chat([TALK[0], {"role": "user", "content": content}], template="chatml")
+    with pytest.raises(InvalidOption, match=r"message 1 with a content of type int.*a str"):
+        tok("chatml").chat([TALK[0], {"role": "user", "content": 5}], template="chatml")
+    for message in ({"role": "user", "content": None}, {"role": "user"}):
+        with pytest.raises(InvalidOption, match=r"message 1 without content.*a str as content"):
+            tok("chatml").chat([TALK[0], message], template="chatml")
+
+
+USER = {"role": "user", "content": "low"}
+GEMMA = FAMILIES["gemma"][0]
+# Plausible mistakes: the arguments that differ, the error, and what it says.
+MISTAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"messages": USER}, TypeError, "messages: expected mappings with role and content, not dict; pass a list"),
+    ({"messages": [[USER]]}, TypeError, "messages: message 0: expected a mapping with role and content, not list"),
+    ({"messages": [USER, {"from": "human", "value": "low"}]}, InvalidOption, "message 1 without role.*a str as role"),
+    ({"messages": [{"role": 1, "content": "low"}]}, InvalidOption, "message 0 with a role of type int.*a str as role"),
+    ({"messages": [{"role": "user", "content": b"low"}]}, TypeError, "message 0: content: expected str, or a list of parts, not bytes"),
+    ({"messages": [{"role": "user", "content": ["low"]}], "template": GEMMA}, InvalidOption, "the template fails: 'str object' has no attribute 'text'"),
+    ({"messages": [{"role": "user", "content": []}]}, InvalidOption, 'writes a list as a text; join the texts'),
+    ({"tools": {"type": "function"}}, TypeError, "tools: expected mappings, the JSON schemas of functions, not dict; pass a list"),
+    ({"tools": [USER, len]}, TypeError, "tools: tool 1: expected a mapping, the JSON schema of a function, not builtin"),
+    ({"variables": "low"}, TypeError, "variables: expected a mapping of names to values, not str"),
+    ({"template": None}, TypeError, "template: expected a path"),
+    ({"template": b"{{ 1 }}"}, TypeError, "template: expected a path"),
+    ({"template": ""}, UnknownName, "no chat template or file named ''"),
+    ({"add_generation_prompt": "no"}, TypeError, "add_generation_prompt: expected True or False, not str"),
+    ({"continue_final_message": "content"}, TypeError, "continue_final_message: expected True or False, not str"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "error", "match"), MISTAKES)
+def test_a_plausible_mistake_is_named(more: dict[str, Any], error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        tok("chatml").chat(**{"messages": [USER], "template": "chatml", **more})
+
+
+def test_mistakes_in_many_conversations_are_numbered() -> None:
+    for given, place in (([USER], 0), ([[USER], {"messages": [USER]}], 1), ([[USER], None], 1)):
+        with pytest.raises(TypeError, match=f"conversation {place}: messages: expected mappings with role and content"):
+            tok("chatml").encode_chats(given, template="chatml")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="conversations: expected lists of messages, not NoneType"):
+        tok("chatml").encode_chats(None, template="chatml")  # type: ignore[arg-type]
 
 
 def test_an_error_shows_parts() -> None:
@@ -255,7 +293,7 @@ def test_a_template_that_grows_or_loops_is_refused_for_many_conversations() -> N
     many = "{% for i in range(99999) %}{{ ns }}{% endfor %}"
     runs = "{% set ns %}{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}{% endset %}" + many
     for template, talk in ((grows, TALK), (runs, TALK * 3)):
-        with pytest.raises(InvalidOption, match=r"conversation 0.*units of work"):
+        with pytest.raises(InvalidOption, match=r"conversation 0.*units of"):
             tok("chatml").encode_chats([talk], template=template)
-        with pytest.raises(FormatError, match="units of work"):
+        with pytest.raises(FormatError, match="units of"):
             tok("chatml").chat(talk, template=template)

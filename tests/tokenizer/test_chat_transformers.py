@@ -40,6 +40,34 @@ def test_a_continued_last_message_is_equal(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("content", ["", "  ", "\n", "low ", " low\n", "a\n\n"])
+def test_any_content_is_continued(family: str, content: str) -> None:
+    """transformers also strips the header where a template trims an empty content."""
+    messages = [TALK[0], {"role": "assistant", "content": content}]
+    made = peer_of(family).apply_chat_template(messages, tokenize=False, continue_final_message=True)
+    found = chat(family, messages, continue_final_message=True).text
+    assert found.rstrip() == made.rstrip() and (found == made or not content.strip())
+    prompt = chat(family, messages[:1], add_generation_prompt=True).text
+    if not content and family not in ("mistral", "deepseek", "harmony"):
+        assert found == prompt
+
+
+def test_fields_that_are_none_and_names_of_the_thinking_are_equal() -> None:
+    template = "{% for m in messages %}{{ m.role }}{{ m | list }}{{ m.thinking }}{{ m.reasoning_content }}{{ m.reasoning }}\n{% endfor %}"
+    fields: list[dict[str, Any]] = [{}, {"content": None, "tool_calls": None}, {"thinking": None, "reasoning": "low"}]
+    fields += [{name: "low"} for name in ("thinking", "reasoning", "reasoning_content")]
+    fields += [
+        {"thinking": "a", "reasoning": "b"},
+        {"reasoning_content": "a", "thinking": "b"},
+        {"reasoning_content": ""},
+    ]
+    messages = [{"role": "assistant", "content": "low", **more} for more in fields]
+    made = peer_of("chatml").apply_chat_template(messages, tokenize=False, chat_template=template)
+    found = tok("chatml").chat(messages, template=template).text
+    assert [sorted(line) for line in found.split("\n")] == [sorted(line) for line in made.split("\n")]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_in_transformers_a_message_can_make_special_tokens(family: str) -> None:
     evil = [{"role": "user", "content": FAMILIES[family][1][0]}]
     made = peer_of(family).apply_chat_template(evil, return_dict=True)["input_ids"]

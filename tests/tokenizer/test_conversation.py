@@ -3,6 +3,7 @@
 `TOKSMITH_EXHAUSTIVE=1` draws 100,000 rollouts.
 """
 
+import copy
 import hashlib
 import os
 import pickle
@@ -22,6 +23,7 @@ from test_session import tok as made
 
 import toksmith
 from toksmith._tokenizer.chat import resume, segments
+from toksmith._tokenizer.chat.template import compile_template
 from toksmith.errors import FormatError, InvalidOption, UnknownId
 
 TEMPLATES = {name: (name, template) for name, (template, _) in FAMILIES.items()} | REWRITING
@@ -235,6 +237,32 @@ UNUSUAL = [
     ),
 ]  # fmt: skip
 
+# What templates do in the main loop with the number of the last message of a user.
+LAST = (
+    "{% set n = namespace(last=-1, c=0) %}{% for m in messages[::-1] %}{% if m.role == 'user' and n.last < 0 %}"
+    "{% set n.last = messages | length - 1 - loop.index0 %}{% endif %}{% endfor %}"
+)
+WITH_LAST = [
+    "{{ loop.index0 > n.last }}", "{{ loop.index0 >= n.last }}", "{{ loop.index0 < n.last }}", "{{ loop.index0 <= n.last }}",
+    "{{ n.last > loop.index0 }}", "{{ 2 > n.last > loop.index }}", "{{ n.last > 2.5 }}", "{{ n.last < n.c }}", "{{ n.last > true }}",
+    "{{ n.last == loop.index0 }}", "{{ n.last != 2 }}", "{{ n.last in [1, 2] }}", "{{ n.last is sameas 3 }}", "{{ n.last is number }}",
+    "{{ n.last is integer }}{{ n.last is odd }}", "{{ n.last + 1 }}", "{{ -n.last }}", "{{ 'x' * n.last }}", "{{ '%d' % n.last }}", "{{ n.last }}",
+    "{{ n.last | int }}", "{{ n.last | float }}", "{{ n.last | string | length }}", "{{ n.last | tojson }}", "{{ n.last | default(1) > 2 }}",
+    "{{ n.last | abs }}", "{{ n.last ~ 'x' }}", "{{ '{}'.format(n.last) }}", "{{ [n.last] }}", "{{ n }}", "{{ n.last.real }}", "{{ n.last.x is defined }}",
+    "{{ [1, 2, 3][n.last] }}", "{{ [1, 2, 3][n.last:] }}", "{{ 'abc'[n.last] }}", "{{ {1: 'x'}[n.last] }}", "{{ {n.last: 1} }}",
+    "{{ messages[n.last].role }}", "{{ range(n.last) | list }}", "{{ [n.last, 2, 4] | sort | first > 1 }}", "{{ [n.last, 2] | max }}",
+    "{% if n.last %}x{% endif %}", "{{ n.last or 'x' }}", "{% set y = n.last %}{{ y > 2 }}", "{% set n.c = n.last %}{{ n.c > 2 }}",
+    "{% set n.last = loop.index0 if loop.index0 > n.last else n.last %}{{ n.last > 1 }}", "{% set n.c = loop.index0 %}{{ n.c > n.last }}",
+    "{% set n.c = n.c + 1 %}{{ loop.index0 > n.last }}", "{{ n.c > 2 }}{% set n.c = n.last %}", "{% set n.c = [n.last] %}{{ n.c[0] > 2 }}", "{% if loop.index > 3 %}{% break %}{% endif %}{{ 1 > n.last }}",
+    "{% for x in [1, 2] if x > n.last %}{{ x }}{% endfor %}", "{% set m2 = namespace(x=n.last) %}{{ m2.x > 2 }}", "{{ late(loop.index0) }}",
+    "{{ loop.index0 > n.last and loop.last }}", "{{ loop.nextitem is defined and n.last > 2 }}", "{{ n.c }}{{ loop.index0 > n.last }}",
+]  # fmt: skip
+LATE = "{% macro late(x) %}{{ x > n.last }}{% endmacro %}"
+FALLING = "{% set n = namespace(last=9 - messages | length, c=0) %}"
+for body in WITH_LAST:
+    loop = "{% for m in messages %}" + body + "{{ m.content }}{% endfor %}{{ n.last }}"
+    UNUSUAL += [LATE + LAST + loop, LATE + FALLING + loop]
+
 
 @cache
 def unusual_talks() -> list[list[dict[str, Any]]]:
@@ -272,17 +300,23 @@ def test_a_template_that_is_not_append_only_is_rendered_again(template: str) -> 
             assert talk.prompt().tolist() == prompt.ids.tolist()
 
 
-@pytest.mark.parametrize("name", [*FAMILIES, "first system"])
-def test_a_turn_renders_and_encodes_only_what_is_new(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    visited = []
+@pytest.fixture
+def visited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """For each loop over the messages, how many it visits."""
+    found: list[int] = []
     enter = resume.Run.enter
 
     def noting(run: resume.Run, turns: resume.Turns, loop: int) -> Any:
-        found = enter(run, turns, loop)
-        visited.append(len(run.messages) - found.start)
-        return found
+        loop_over = enter(run, turns, loop)
+        found.append(len(run.messages) - loop_over.start)
+        return loop_over
 
     monkeypatch.setattr(resume.Run, "enter", noting)
+    return found
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, "first system"])
+def test_a_turn_renders_and_encodes_only_what_is_new(name: str, visited: list[int]) -> None:
     talk = start(name, messages=[{"role": "user", "content": "low " * 3000}])
     for number in range(20):
         role = ("assistant", "user")[number % 2]
@@ -293,16 +327,30 @@ def test_a_turn_renders_and_encodes_only_what_is_new(name: str, monkeypatch: pyt
     check_equal(name, talk)
 
 
-def test_a_template_that_looks_ahead_renders_only_what_is_new_where_it_finds_the_same() -> None:
-    """Qwen3 looks for the last message of a user; until the next one, it writes the same before the new turns."""
+@pytest.mark.parametrize("end", ["", "{{ '' if state.last + 1 }}"])
+def test_a_template_that_looks_ahead_renders_only_what_can_change(end: str, visited: list[int]) -> None:
+    """Qwen3 looks for the last message of a user. Until that message it writes the same, whichever it is."""
+    template = TEMPLATES["qwen3"][1] + end
+    talk = tok("chatml").conversation(template, messages=[{"role": "user", "content": "low"}] * 40)
+    for number in range(16):
+        role = ("assistant", "tool", "assistant", "user")[number % 4]
+        visited.clear()
+        edit = talk.add(role, "lower", reasoning_content="the user" if role == "assistant" else None)
+        assert len(visited) == 1 and visited[0] <= (1 if role != "user" else 4)
+        assert (edit.rewritten is None) == (role != "user")
+        assert talk.ids.tolist() == tok("chatml").chat(talk.turns, template=template).ids.tolist()
+    assert compile_template(template, resume.TurnEnvironment).environment.orders
+
+
+def test_a_failing_message_does_not_end_the_reuse_of_earlier_turns(visited: list[int]) -> None:
     talk = start("qwen3", messages=[{"role": "user", "content": "low"}] * 40)
-    lengths = []
-    for number in range(6):
-        talk.add(("assistant", "tool")[number % 2], "lower")
-        lengths.append(len(talk._render(False)[1]))
-        check_equal("qwen3", talk)
-    assert max(lengths) < 200 < len(talk.text) / 5
-    assert talk.add("user", "low").rewritten is None
+    for content in (3, ["low"]):
+        with pytest.raises(InvalidOption):
+            talk.add("user", content)
+    assert compile_template(TEMPLATES["qwen3"][1], resume.TurnEnvironment).environment.orders
+    visited.clear()
+    start("qwen3", messages=talk.turns).add("user", "low")
+    assert visited == [40, 1]
 
 
 @pytest.mark.parametrize("name", [name for name in MADE if name not in ("own pattern", "raw")] + ["mistral_v1.model"])
@@ -394,6 +442,13 @@ def test_marks_among_sampled_ids_stay_marks() -> None:
     edit = talk.add("user", "low")
     assert edit.replaced == (1,) and edit.rewritten == 1 and "sampled ids replaced in [1]" in repr(edit)
     assert talk.ids.tolist() == fresh("qwen3", talk.turns).ids.tolist()
+
+
+def test_a_message_that_spells_the_prompt_has_other_ids() -> None:
+    talk = start("deepseek", messages=[{"role": "user", "content": "low"}])  # its prompt ends with <think>
+    edit = talk.add_sampled(tok("deepseek").encode("<think>\n<think>\nlow", special="allow"))
+    assert (edit.kept, edit.drift) == (0, 0)
+    assert talk.ids.tolist() == fresh("deepseek", talk.turns).ids.tolist()
 
 
 def test_a_turn_of_harmony_is_kept_with_its_message() -> None:
@@ -507,6 +562,24 @@ def test_a_fork_shares_and_changes_alone() -> None:
     assert shared[0] and shared[1] and shared[0].segment is shared[1].segment
 
 
+def test_a_copy_is_a_fork() -> None:
+    talk = start("chatml", messages=[{"role": "user", "content": "low"}])
+    for each in (copy.copy(talk), copy.deepcopy(talk)):
+        each.add_sampled(tok("chatml").encode("said"))
+        check_equal("chatml", each)
+        assert len(talk.turns) == 1 and each._tok is talk._tok and each._free is not talk._free
+    with pytest.raises(TypeError, match="a Conversation cannot be pickled; keep its `turns`"):
+        pickle.dumps(talk)
+
+
+def test_a_whole_message_has_no_further_fields() -> None:
+    talk = start("chatml", messages=[{"role": "user", "content": "low"}])
+    for more, fields in ((("low",), {}), ((), {"name": "low"})):
+        with pytest.raises(TypeError, match="a role with its content and fields, or a whole message"):
+            talk.add({"role": "assistant", "content": "low"}, *more, **fields)
+    assert len(talk.turns) == 1
+
+
 def test_the_callers_values_are_copied() -> None:
     calls = [{"name": "low", "arguments": {}}]
     talk = start("chatml", messages=[{"role": "user", "content": "low"}])
@@ -568,6 +641,9 @@ def test_cut_points_are_the_chained_hashes_of_full_blocks() -> None:
         talk.cut_points(algorithm="md5")
     with pytest.raises(InvalidOption, match="block_size=0 is not possible; expected at least 1"):
         talk.cut_points(0)
+    for wrong, name in (({"algorithm": []}, "algorithm"), ({"seed": 3}, "seed"), ({"prompt": "no"}, "prompt")):
+        with pytest.raises(TypeError, match=f"{name}: expected"):
+            talk.cut_points(**wrong)  # type: ignore[arg-type]
 
 
 def cbor(value: Any) -> bytes:

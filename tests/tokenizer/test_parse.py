@@ -4,6 +4,7 @@
 """
 
 import copy
+import json
 import os
 import pickle
 import random
@@ -127,6 +128,38 @@ def test_a_message_comes_back(name: str) -> None:
             assert tok.parse(ids, family=family) == expected_of(message), tok.decode(ids)
 
 
+def template_of(name: str) -> str:
+    """The format as a template of Hugging Face, with the fields that those read."""
+    turn = TURNS[name].template.replace("call.id", "tool.id")
+    turn = turn.replace("for call in m.tool_calls %}", "for tool in m.tool_calls %}{%- set call = tool.function %}")
+    turn = turn.replace("(call.arguments | tojson)", "call.arguments") if TURNS[name].family == "deepseek" else turn
+    return (
+        "{% for m in messages %}{% if m.role == 'user' %}{{ m.content + '<|pad|>' }}{% else %}"
+        + turn
+        + "{% endif %}{% endfor %}"
+    )
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_a_parsed_message_goes_back_with_its_ids(name: str) -> None:
+    """A conversation takes it as it is, and the template writes the sampled ids again."""
+    draw, tok, template = Draw(name, "goes back"), tokenizer_of(name), template_of(name)
+    messages, user = [draw.message() for _ in range(60)], {"role": "user", "content": "low"}
+    assert any(message["tool_calls"] for message in messages)
+    for ids in turns_of(name, messages):
+        talk, parsed = tok.conversation(template, messages=[user]), tok.parse(ids, family=TURNS[name].family)
+        prompt = talk.prompt().tolist()
+        edit = talk.add_sampled(ids, parsed)
+        assert (edit.kept, edit.drift) == (len(ids), None), tok.decode(ids)
+        assert talk.ids.tolist() == [*prompt, *ids] == tok.chat([user, parsed], template=template).ids.tolist()
+        assert talk.turns[1] == dict(parsed) and talk.fork().add(parsed).removed == 0
+        made = [each[number] for each in (talk.turns[1].get("tool_calls", []),) for number in range(len(each))]
+        as_text = TURNS[name].family == "deepseek"
+        for call, written in zip(parsed.tool_calls, made, strict=True):
+            found = written["function"]["arguments"]
+            assert (json.loads(found) if as_text else found) == call.arguments
+
+
 def drawn_ids(draw: Draw, tok: toksmith.Tokenizer, ids: list[int]) -> list[int]:
     """A turn, often damaged: cut, with ids left out or doubled, and with ids of marks or of the vocabulary."""
     marks = [token.id for token in tok.model.added_tokens]
@@ -206,6 +239,27 @@ WRITTEN: list[tuple[str, str, str, str, list[tuple[Any, ...]], int]] = [
     ("qwen", "<tool_call>" + '{"a":' * 10_000 + "</tool_call>", "", "", [("", ...)], 0),
     ("qwen", "<tool_call>[[</tool_call>", "", "", [("", "[[")], 0),
     ("qwen", '<tool_call>{"name": "f", "arguments": {"a": NaN}}</tool_call>', "", "", [("f", ...)], 0),
+    ("qwen", '<tool_call>{"name": "f", "arguments": {"a": [-1e400]}}</tool_call>', "", "", [("f", ...)], 0),
+    ("qwen", '<tool_call>{"name": "f", "arguments": {"a": -Infinity}}</tool_call>', "", "", [("f", ...)], 0),
+    ("qwen", '<tool_call>{"name": "f", "arguments": {"a": 1e300}}</tool_call>', "", "", [("f", {"a": 1e300})], 0),
+    ("mistral v11", '[TOOL_CALLS]f[ARGS]{"a": 1e400}</s>', "", "", [("f", '{"a": 1e400}')], 0),
+    (
+        "deepseek v3.1",
+        '<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": NaN}<｜tool▁call▁end｜>',
+        "",
+        "",
+        [("f", '{"a": NaN}')],
+        0,
+    ),
+    ("gemma", "<start_function_call>call:f{a:1e400}<end_function_call>", "", "", [("f", "{a:1e400}")], 0),
+    (
+        "harmony",
+        '<|channel|>commentary to=functions.f<|message|>{"a": 1e999}<|call|>',
+        "",
+        "",
+        [("f", '{"a": 1e999}')],
+        0,
+    ),
     ("qwen", '<tool_call>{"name": 7}</tool_call>', "", "", [("", {})], 0),
     ("qwen", '<tool_call>{"name": "f", "arguments": "{}"}</tool_call>', "", "", [("f", "{}")], 0),
     ("qwen", '<tool_call>[1, {"name": "f"}]</tool_call>x', "x", "", [("", 1), ("f", {})], 0),
@@ -348,7 +402,7 @@ def test_the_added_tokens_select_the_family(name: str) -> None:
 
 def test_unknown_families_and_tokenizers_without_marks_are_refused() -> None:
     tok = tokenizer_of("llama")
-    with pytest.raises(UnknownName, match="no family named 'qwen'; the known ones are 'harmony'"):
+    with pytest.raises(UnknownName, match="no family named 'qwen'; the known ones are 'chatml'"):
         tok.parser("qwen")
     with pytest.raises(
         InvalidOption, match=r"family='chatml' is not possible; expected .* <\|im_end\|> \(chatml: Qwen"

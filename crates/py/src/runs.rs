@@ -2,7 +2,7 @@
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 use toksmith_core::encode::Encoder;
 use toksmith_core::encode::session::Session;
 use toksmith_core::split::Text as CoreText;
@@ -46,20 +46,35 @@ struct RunTable {
 type Labels<'py> = (Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<u8>>);
 
 impl RunTable {
-    /// The table of the runs of a `Marked`: the end and the origin of each. `assistants` has 1 for each message of the
-    /// assistant. The mask covers the generated runs, or without one the contents of the assistant.
-    fn new(runs: &Bound<'_, PyTuple>, assistants: &[u8]) -> PyResult<Self> {
+    /// The table of a text in parts: for each part, the end of each run within the part, and its origin. `assistants`
+    /// has 1 for each message of the assistant. The mask covers the generated runs, or without one the contents of the
+    /// assistant.
+    fn new(parts: &Bound<'_, PyList>, assistants: &[u8]) -> PyResult<Self> {
         let mut table = Self::default();
         let mut generated = Vec::new();
-        for run in runs.iter_borrowed() {
-            let (end, (trusted, message, content, is_generated)): (usize, (bool, i32, bool, bool)) = run.extract()?;
-            table.ends.push(end);
-            table.trusted.push(trusted);
-            table.spoken.push(is_generated || message >= 0);
-            table.messages.push(message);
-            let assistant = usize::try_from(message).ok().and_then(|message| assistants.get(message));
-            table.mask.push(if content { assistant.copied().unwrap_or(0) } else { 0 });
-            generated.push(u8::from(is_generated));
+        let (mut start, mut end, mut last) = (0, 0_usize, None::<Bound<'_, PyAny>>);
+        for part in parts {
+            for run in part.cast::<PyTuple>()?.iter_borrowed() {
+                let run = run.cast::<PyTuple>()?;
+                end = run.get_borrowed_item(0)?.extract::<usize>()?.saturating_add(start);
+                let origin = run.get_item(1)?;
+                if let (Some(before), Some(last_end)) = (&last, table.ends.last_mut())
+                    && origin.is(before)
+                {
+                    *last_end = end;
+                    continue;
+                }
+                let (trusted, message, content, is_generated): (bool, i32, bool, bool) = origin.extract()?;
+                table.ends.push(end);
+                table.trusted.push(trusted);
+                table.spoken.push(is_generated || message >= 0);
+                table.messages.push(message);
+                let assistant = usize::try_from(message).ok().and_then(|message| assistants.get(message));
+                table.mask.push(if content { assistant.copied().unwrap_or(0) } else { 0 });
+                generated.push(u8::from(is_generated));
+                last = Some(origin);
+            }
+            start = end;
         }
         if generated.contains(&1) {
             table.mask = generated;
@@ -107,7 +122,7 @@ pub fn encode_runs<'py>(
     engine: &Bound<'py, Engine>,
     marks: &Bound<'py, Marks>,
     text: &Bound<'py, PyAny>,
-    runs: &Bound<'py, PyTuple>,
+    runs: &Bound<'py, PyList>,
     assistants: &[u8],
 ) -> PyResult<(Ranges<'py>, Labels<'py>, bool)> {
     let (py, engine, marks) = (text.py(), engine.get(), &marks.get().0);
@@ -131,7 +146,7 @@ pub fn encode_runs<'py>(
 }
 
 /// A text, its runs, and its assistants: the arguments of [`encode_runs`].
-type Chat<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>, Bound<'py, PyBytes>);
+type Chat<'py> = (Bound<'py, PyAny>, Bound<'py, PyList>, Bound<'py, PyBytes>);
 
 /// The ids of a job's texts, their mask, the number of ids of each, and the texts that are not trusted.
 #[derive(Default)]
@@ -213,7 +228,7 @@ pub fn label_ids<'py>(
     py: Python<'py>,
     starts: PyReadonlyArray1<'py, i64>,
     ends: PyReadonlyArray1<'py, i64>,
-    runs: &Bound<'py, PyTuple>,
+    runs: &Bound<'py, PyList>,
     assistants: &[u8],
 ) -> PyResult<Labels<'py>> {
     let places = |places: &PyReadonlyArray1<'py, i64>| {

@@ -1,4 +1,4 @@
-"""The calls of transformers' fast tokenizers that an engine runs: `__call__`, `_encode_plus` and `_decode`.
+"""The calls of transformers' fast tokenizers that an engine runs: `__call__`, `_encode_plus`, `tokenize` and `_decode`.
 
 Texts with the usual options take the short way in `encode_texts`: ids, masks and types, and encodings that are computed
 when they are used. All other options take transformers' own method on a copy of the tokenizer that has our drop-in for its
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from transformers.utils import PaddingStrategy
 
 from .attached import current_engine, lay_aside
 from .engine import Engine
-from .layouts import Arrays, Lists, TextOptions, make_tensor
+from .layouts import NO_FRAME, Arrays, Lists, TextOptions, make_tensor
 
 __all__ = ["patch", "unpatch"]
 
@@ -29,6 +30,7 @@ SIMPLE_TRUNCATION = (NO_TRUNCATION, TruncationStrategy.LONGEST_FIRST, Truncation
 own_encode_plus, own_decode = TokenizersBackend._encode_plus, TokenizersBackend._decode
 own_lengths, own_convert = TokenizersBackend.set_truncation_and_padding, TokenizersBackend._convert_encoding
 own_call, own_warning = TokenizersBackend.__call__, TokenizersBackend._eventual_warn_about_too_long_sequence
+own_tokenize = TokenizersBackend.tokenize
 own_strategies = TokenizersBackend._get_padding_truncation_strategies
 # The options that `__call__` hands on as they are, and those that it turns into strategies.
 HANDED_ON = frozenset(
@@ -131,7 +133,7 @@ def encode_plus(self: Any, text: Any, text_pair: Any = None, *more: Any, **optio
     except Exception:  # noqa: BLE001 - the library raises its own error, or has a result
         engine.returned += 1
         return own_encode_plus(self, text, text_pair, **options)
-    if check_every and engine.calls % check_every == 0:
+    if is_checked(engine.calls):
         theirs = own_encode_plus(self, text, text_pair, **options)
         if list_values(result) != list_values(theirs):
             lay_aside(engine, self, f"a call in use gave other values than the library, for {text!r}")
@@ -187,6 +189,19 @@ def encode_texts(tok: Any, engine: Engine, text: Any, text_pair: Any, options: d
     elif is_one:
         data = {name: values if name == "length" else values[0] for name, values in data.items()}
     return make_result(data, late)
+
+
+def tokenize(self: Any, text: Any, pair: Any = None, add_special_tokens: Any = False, **more: Any) -> Any:
+    """In place of `TokenizersBackend.tokenize`, which makes an encoding; programs that split texts ask for each word."""
+    is_usual = type(text) is str and pair is None and add_special_tokens is False and not more
+    engine = current_engine(self._tokenizer, self) if is_usual and is_plain(self.__class__) else None
+    if engine is not None and engine.frames[False] == NO_FRAME and not is_checked(engine.calls + 1):
+        with suppress(Exception):  # an error comes again below
+            tokens = engine.tokens_alone(engine.encode([text], put_options(self, {}).as_text)[0])
+            if tokens is not None and len(tokens) <= self.model_max_length:
+                engine.calls += 1
+                return tokens
+    return own_tokenize(self, text, pair, add_special_tokens, **more)
 
 
 def has_usual_options(options: dict[str, Any]) -> bool:
@@ -260,7 +275,7 @@ def decode(
         except Exception:  # noqa: BLE001 - as above
             engine.returned += 1
         else:
-            if not check_every or engine.calls % check_every:
+            if not is_checked(engine.calls):
                 return text
             theirs = own_decode(self, token_ids, skip_special_tokens, clean_up_tokenization_spaces, **more)
             if theirs != text:
@@ -282,6 +297,11 @@ def is_plain(kind: Any) -> bool:
     )
 
 
+def is_checked(number: int) -> bool:
+    """Whether the library runs a call too."""
+    return check_every is not None and number % check_every == 0
+
+
 def list_values(result: Any) -> dict[str, Any]:
     return {name: each.tolist() if hasattr(each, "tolist") else each for name, each in result.items()}
 
@@ -291,10 +311,10 @@ def patch(every: int | None) -> None:
     global check_every
     check_every = every
     TokenizersBackend._encode_plus, TokenizersBackend._decode = encode_plus, decode
-    TokenizersBackend.__call__ = call
+    TokenizersBackend.__call__, TokenizersBackend.tokenize = call, tokenize
     is_plain.cache_clear()
 
 
 def unpatch() -> None:
     TokenizersBackend._encode_plus, TokenizersBackend._decode = own_encode_plus, own_decode
-    TokenizersBackend.__call__ = own_call
+    TokenizersBackend.__call__, TokenizersBackend.tokenize = own_call, own_tokenize

@@ -29,7 +29,7 @@ class Engine:
             self.tokenizer._truncation = self.tokenizer._padding = None
             self.tokenizer._model.refuse_sampling()
             runtime = self.tokenizer._current_runtime()
-            self._core = runtime.tok._engine
+            self._core, self.tokens_alone = runtime.tok._engine, runtime.tokens_alone
             self.special = frozenset(
                 id for id, token in runtime.written.items() if token in self.tokenizer._added.special
             )

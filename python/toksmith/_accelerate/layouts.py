@@ -10,7 +10,7 @@ import numpy as np
 
 from ..compat.tokenizers._encoding import Encoding, Fixed, Run
 
-__all__ = ["Arrays", "Frame", "Lists", "TextOptions", "make_tensor"]
+__all__ = ["NO_FRAME", "Arrays", "Frame", "Lists", "TextOptions", "make_tensor"]
 
 
 class TextOptions(NamedTuple):
@@ -32,7 +32,7 @@ class Frame(NamedTuple):
     def find(processor: Any, put: bool) -> Frame | None:
         """The frame that a post-processor makes; None if it does more than put ids around a text."""
         if processor is None:
-            return Frame([], [], (0, 0, 0))
+            return NO_FRAME
         text = [-1, -2, -3]  # no token has such an id
         whole = processor.process(Encoding([Run(Fixed.from_ids(text), 0, 3, 0)]), None, put)
         ids, types = whole.ids, whole.type_ids
@@ -47,6 +47,9 @@ class Frame(NamedTuple):
         if any(len(set(each)) > 1 for each in parts):
             return None
         return Frame(ids[:start], ids[stop:], (parts[0][0], parts[1][0], parts[2][0]))
+
+
+NO_FRAME = Frame([], [], (0, 0, 0))
 
 
 class Lists:

@@ -44,7 +44,7 @@ PART = """<div class="toksmith-snapshot" role="group" aria-label="{title}">
 TEXT = """<section class="text" aria-label="{label}">
 <h{h}>{name}</h{h}>
 <p class="dim">{facts}</p>
-<p class="tokens">{tokens}</p>
+{joined}<p class="tokens"{direction}>{tokens}</p>
 </section>"""
 
 
@@ -136,7 +136,10 @@ def text_html(
     )
     if marked:
         facts += f". {_render.number_of(len(marked), 'cut')} (thick and red) not shared by all tokenizers"
+    joined, direction = _render.right_to_left(text.views())
     return TEXT.format(
+        joined=joined and f"{joined}\n",
+        direction=direction,
         label=escape_line(f"Text by {name}"),
         h=level,
         name=escape_line(name),

@@ -42,6 +42,8 @@ def message_of(error: toksmith.ToksmithError) -> str:
 
 def invalid_message(error: Any) -> str:
     field = FIELDS.get(error.argument, error.argument)
+    if isinstance(error.value, toksmith.Tokenizer):
+        return f"this view needs {error.allowed}"
     if type(error.value).__name__ == "Unset":  # not given
         return f"{field} is missing; expected {error.allowed}"
     value = error.value if isinstance(error.value, str) else repr(error.value)

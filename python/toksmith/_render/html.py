@@ -8,6 +8,7 @@ its neighbours, and no line breaks inside a token.
 
 from __future__ import annotations
 
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Vi
 from .streams import plain
 from .view import LIGHT, TICK, DrawnPart, SharedCharacter, TokenRun, TokenView, clusters
 
-__all__ = ["DRAW", "TokenTags", "draw_clusters", "escape_attribute", "escape_html", "fragment"]
+__all__ = ["DRAW", "TokenTags", "draw_clusters", "escape_attribute", "escape_html", "fragment", "right_to_left"]
 
 MONO = "font-family:ui-monospace,Menlo,Consolas,monospace"
 TONES = {
@@ -115,8 +116,25 @@ def draw_tokens(block: TokenText, items: int | None, chars: int | None) -> Itera
     if block.caption:
         yield html_element("p", "", escape_html(block.caption, chars))
     drawn = draw_clusters(block, InlineTokens(block, chars), items)
-    yield html_element("p", f"{MONO};line-height:2.3", "<wbr>".join(drawn))
+    joined, direction = right_to_left(block.tokens[:items], chars)
+    yield from filter(None, [joined])
+    yield f'<p{direction} style="{MONO};line-height:2.3">{"<wbr>".join(drawn)}</p>'
     yield from omission_note(len(block.tokens), items, "tokens")
+
+
+def right_to_left(tokens: Sequence[TokenView], chars: int | None = None) -> tuple[str, str]:
+    """A paragraph with the text of the tokens, as letters join only inside a token, and the attribute that lets the tokens
+    run as the text begins; both are empty for a text without right-to-left letters.
+
+    >>> right_to_left([TokenView(1, "نص".encode()), TokenView(2, b" a")])
+    ('<p dir="rtl">نص a</p>', ' dir="rtl"')
+    """
+    text = b"".join(view.token for view in tokens).decode("utf-8", "replace")
+    strong = [kind != "L" for char in text if (kind := unicodedata.bidirectional(char)) in ("L", "R", "AL")]
+    if not any(strong):
+        return "", ""
+    direction = ' dir="rtl"' if strong[0] else ""
+    return f"<p{direction}>{'<br>'.join(escape_html(text, chars).splitlines())}</p>", direction
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from .areas import place_areas
 from .blocks import Areas, Bars, Block, Table, TokenText, View
-from .html import DRAW, TokenTags, draw_clusters, escape_attribute, escape_html, fragment
+from .html import DRAW, TokenTags, draw_clusters, escape_attribute, escape_html, right_to_left
 from .view import COLORS, DARK, LIGHT, TokenView
 
-__all__ = ["Curves", "document", "linked_tokens", "page_of", "report"]
+__all__ = ["Curves", "document", "linked_tokens", "page_of", "report", "right_to_left"]
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -36,6 +36,7 @@ PAGE = """<!DOCTYPE html>
 </html>
 """
 DOCUMENT_STYLE = """body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }
+h1 { font-size: 1.3rem; margin: 0.5rem 0; }
 main { overflow-x: auto; }"""
 
 
@@ -50,12 +51,11 @@ def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsa
 
 def document(view: View) -> str:
     """One self-contained page; a treemap is drawn as areas."""
-    if not any(isinstance(block, Areas) for block in view.blocks):
-        return page_of(view.title, f"\n{DOCUMENT_STYLE}\n", main_body(fragment(view)))
+    style = AREAS_STYLE if any(isinstance(block, Areas) for block in view.blocks) else ""
     lines = [f"<h1>{escape_html(view.title)}</h1>"]
     for block in view.blocks:
         lines += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
-    return page_of(view.title, f"\n{DOCUMENT_STYLE}{AREAS_STYLE}\n", main_body("\n".join(lines)))
+    return page_of(view.title, f"\n{DOCUMENT_STYLE}{style}\n", main_body("\n".join(lines)))
 
 
 def main_body(inner: str) -> str:

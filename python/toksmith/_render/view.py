@@ -70,7 +70,7 @@ class Colours(NamedTuple):
 LIGHT = Colours(
     page="#ffffff",
     ink="#17191c",
-    tokens=("#ffd75f", "#87c9ff", "#8fe88f", "#ff9ff0", "#7fe5e5"),
+    tokens=("#e3cd8f", "#9eb8f0", "#cffecb", "#e8a2b9", "#a6e7fe"),
     mark="#444444",
     raw="#8b0000",
     tick="#444444",
@@ -83,7 +83,7 @@ LIGHT = Colours(
 DARK = Colours(
     page="#15171a",
     ink="#eceef1",
-    tokens=("#6b4a00", "#004a72", "#005a2c", "#6b2a62", "#00565c"),
+    tokens=("#745825", "#1a3062", "#452209", "#5c597a", "#13684d"),
     mark="#d3d8de",
     raw="#ffc9c2",
     tick="#d3d8de",
@@ -93,7 +93,8 @@ DARK = Colours(
     on_special="#15171a",
     accent="#8ab4f8",
 )
-COLORS = LIGHT.tokens
+# Of a terminal: neighbours differ where it has 16 colours too, which the calmer tints of a page do not.
+COLORS = ("#ffd75f", "#87c9ff", "#8fe88f", "#ff9ff0", "#7fe5e5")
 
 
 class TokenView(NamedTuple):

@@ -46,6 +46,10 @@ class ChatMessage:
             conversation is too long to render once for each message.
         kept: Whether the whole conversation begins with the ids of the
             conversation up to this message; None as for `added`.
+        first, rewritten: As of `types.TurnEdit`: the number of the first id
+            that changes when the message is added, and of the first earlier
+            message that the template then writes differently; None as for
+            `added`.
     """
 
     role: str
@@ -53,6 +57,8 @@ class ChatMessage:
     own: int
     added: int | None
     kept: bool | None
+    first: int | None
+    rewritten: int | None
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,7 @@ class ChatView(Shown):
         ids: The ids of the conversation.
         origins: For each id, the index of its message; -1 for text of the
             template.
+        mask: For each id, 1 if it is text of the assistant, else 0.
         injections: Text that would become control tokens in a program that
             joins the texts before it encodes them.
         appended: The messages that were appended to find `stable`.
@@ -98,6 +105,7 @@ class ChatView(Shown):
     messages: tuple[ChatMessage, ...]
     ids: tuple[int, ...]
     origins: tuple[int, ...]
+    mask: tuple[int, ...]
     injections: tuple[Injection, ...]
     flagged: frozenset[int]
     appended: tuple[Mapping[str, Any], ...]
@@ -114,8 +122,8 @@ class ChatView(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Messages, ids and findings as JSON values."""
         tokens = [
-            json_of(view) | {"message": message, "flagged": place in self.flagged}
-            for place, (view, message) in enumerate(zip(self.drawn, self.origins, strict=True))
+            json_of(view) | {"message": message, "mask": mask, "flagged": place in self.flagged}
+            for place, (view, message, mask) in enumerate(zip(self.drawn, self.origins, self.mask, strict=True))
         ]
         return {
             "tokenizer": self.tokenizer,
@@ -146,6 +154,10 @@ class ChatView(Shown):
             yield Line(
                 f"for this tokenizer these markers of the template are ordinary text: {' '.join(self.unknown)}", "warn"
             )
+        for number, said in enumerate(self.messages):
+            if said.rewritten is not None:
+                change = f"message {number} changed the ids from {said.first:,} on: the template wrote message {said.rewritten} differently"
+                yield Line(change, "warn")
         yield Line(*self.cached())
         yield Table(["message", "role", "own tokens", "cost", "ids stay", "text"], [*self._rows()], left=(1, 4, 5))
         quiet = frozenset(place for place, message in enumerate(self.origins) if message < 0)
@@ -209,8 +221,9 @@ def chat(
         variables: As for `Tokenizer.chat`.
     Raises: as `Tokenizer.chat`. A template may refuse a beginning of the
         conversation, or the longer one, without an error.
-    Cost: an encoding of the conversation, of the longer one, and of each
-        beginning if the beginnings have at most 50 MB in all.
+    Cost: an encoding of the conversation and of the longer one, and the turns
+        of a `Tokenizer.conversation` if the beginnings have at most 50 MB in
+        all.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower", 260, special_tokens=["<|end|>"])
@@ -231,7 +244,8 @@ def chat(
     render = partial(tok.chat, template=template, tools=tools, variables=variables)
     whole = render(messages, add_generation_prompt=prompt)
     own = np.bincount(whole.messages[whole.messages >= 0], minlength=len(messages))
-    costs = message_costs(render, messages, whole.ids, len(whole.text))
+    start = partial(tok.conversation, template, tools=tools, variables=variables)
+    costs = message_costs(start, messages, whole.ids, len(whole.text))
     if appended is None:
         appended = [{"role": "user", "content": "Go on."}]
         appended = appended if last in ("", "assistant") else [{"role": "assistant", "content": "Yes."}, *appended]
@@ -245,6 +259,7 @@ def chat(
         ),
         tuple(whole.ids.tolist()),
         tuple(whole.messages.tolist()),
+        tuple(whole.assistant_mask.tolist()),
         tuple(spellings := [*find_injections(tok, whole)]),
         ids_of_injections(spellings, whole),
         tuple(appended),
@@ -269,7 +284,16 @@ def role_of(message: Any) -> str:
 
 def content_of(message: Any) -> str:
     content = message.get("content", "")
-    return content if isinstance(content, str) else repr(content)
+    if not isinstance(content, (list, tuple)):
+        return content if isinstance(content, str) else repr(content)
+    return "".join(part_text(each) for each in content)
+
+
+def part_text(part: Any) -> str:
+    """The text of a part of a content; of another part, its type in brackets."""
+    if not isinstance(part, Mapping):
+        return str(part)
+    return text if isinstance(text := part.get("text"), str) else f"[{part.get('type', 'part')}]"
 
 
 def try_render(render: Any, messages: Sequence[Any], *, prompt: bool) -> tuple[NDArray[np.uint32] | None, str]:
@@ -280,23 +304,24 @@ def try_render(render: Any, messages: Sequence[Any], *, prompt: bool) -> tuple[N
         return None, one_line(str(error))
 
 
-def message_costs(
-    render: Any, messages: Sequence[Any], whole: NDArray[np.uint32], size: int
-) -> list[tuple[int | None, bool | None]]:
-    """For each message, the number of ids that it adds, and whether the whole begins with the ids up to it."""
+def message_costs(start: Any, messages: Sequence[Any], whole: NDArray[np.uint32], size: int) -> list[tuple[Any, ...]]:
+    """For each message, the fields of `ChatMessage` from `added` on."""
     if size * len(messages) > MOST_RENDERED:
-        return [(None, None)] * len(messages)
-    costs: list[tuple[int | None, bool | None]] = []
-    before, _ = try_render(render, [], prompt=False)
-    for number in range(1, len(messages) + 1):
-        ids, _ = try_render(render, messages[:number], prompt=False)
-        # If the template refuses an empty conversation, that conversation counts as 0 ids.
-        empty = number == 1 and before is None
-        added = (
-            None if ids is None or (before is None and not empty) else len(ids) - (0 if before is None else len(before))
-        )
-        costs.append((added, None if ids is None else common_prefix(whole, ids) == len(ids)))
-        before = ids
+        return [(None,) * 4] * len(messages)
+    costs: list[tuple[Any, ...]] = []
+    talk, edit = start(), None  # the conversation up to the message, and its change by the message
+    before: int | None = 0  # the number of ids in front of the message; None if the template refused that conversation
+    for number, message in enumerate(messages, 1):
+        try:
+            talk, edit = (start(messages=messages[:number]), None) if before is None else (talk, talk.add(message))
+        except (FormatError, InvalidOption):
+            costs.append((None,) * 4)
+            before = None
+            continue
+        added = None if before is None else len(talk) - before
+        changed = (None, None) if edit is None else (edit.first, edit.rewritten)
+        costs.append((added, common_prefix(whole, talk.ids) == len(talk), *changed))
+        before = len(talk)
     return costs
 
 

@@ -24,11 +24,18 @@ export class TextBox {
     this.page = page;
     this.held = ''; // the part of the text that is not in the box
     this.last = ['', ''];
-    this.before = null; // the text that was cleared or replaced
+    this.replaced = null; // the text that was replaced at once: `before`, and `now` in its place
     box.addEventListener('paste', (event) => this.onpaste(event));
     box.addEventListener('beforeinput', (event) => {
       if (event.data && this.tooLong(event.data)) event.preventDefault();
+      else if (this.isAllSelected) this.takeAll();
     });
+    box.addEventListener('keydown', (event) => {
+      if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.key.toLowerCase() !== 'z' || !this.isReplaced) return;
+      event.preventDefault(); // the browser forgets what a script replaces
+      this.undo();
+    });
+    for (const kind of ['copy', 'cut']) box.addEventListener(kind, (event) => this.oncopy(event));
     box.addEventListener('input', () => {
       if (box.value.length > MOST_SHOWN && this.tooLong(box.value)) [box.value] = this.last;
       this.changed();
@@ -59,11 +66,42 @@ export class TextBox {
   replace(text, said) {
     const { text: before } = this;
     this.put(text);
-    if (!before || before === text) return;
-    const undo = h('button', { type: 'button', id: 'undo', onclick: () => { this.replace(before, 'put back'); this.box.focus(); } }, 'Undo');
-    $('undone').replaceChildren(`The text was ${said}. `, undo);
+    if (before && before !== text) this.offer(before, said);
+  }
+
+  offer(before, said) {
+    this.replaced = { before, now: this.text };
+    $('undone').replaceChildren(`The text was ${said}. `, h('button', { type: 'button', id: 'undo', onclick: () => this.undo() }, 'Undo'));
     $('undone').hidden = false;
     say(`the text was ${said}`);
+  }
+
+  undo() {
+    this.replace(this.replaced.before, 'put back');
+    this.box.focus();
+  }
+
+  get isReplaced() {
+    return this.replaced !== null && this.text === this.replaced.now;
+  }
+
+  // Whether the user selected all that the box shows of a longer text, and so all of the text.
+  get isAllSelected() {
+    return this.held !== '' && this.box.selectionStart === 0 && this.box.selectionEnd === this.box.value.length;
+  }
+
+  // The next edit replaces the whole text, not only what the box shows.
+  takeAll() {
+    const before = this.text;
+    this.held = '';
+    setTimeout(() => this.offer(before, 'replaced'));
+  }
+
+  oncopy(event) {
+    if (!this.isAllSelected) return;
+    event.preventDefault();
+    event.clipboardData.setData('text/plain', this.text);
+    if (event.type === 'cut') this.replace('', 'cut');
   }
 
   insert(content) {
@@ -79,7 +117,7 @@ export class TextBox {
     }
     const { text } = this;
     this.note(text);
-    $('undone').hidden = true;
+    $('undone').hidden = !this.isReplaced;
     $('held').hidden = !held;
     if (held) $('held').replaceChildren(`The box shows the beginning; the text has ${num(held.length)} more characters. `, h('button', { type: 'button', onclick: () => save('text.txt', 'text/plain', this.text) }, 'Save all'));
     this.page.typed(text);
@@ -116,6 +154,9 @@ export class TextBox {
     const added = event.clipboardData.getData('text/plain');
     if (this.tooLong(added)) {
       event.preventDefault();
+    } else if (this.isAllSelected) {
+      event.preventDefault();
+      this.replace(added, 'replaced');
     } else if (added.length + box.value.length > MOST_SHOWN) {
       event.preventDefault(); // so that the box never lays out hidden text
       this.put(box.value.slice(0, box.selectionStart) + added + box.value.slice(box.selectionEnd) + this.held);

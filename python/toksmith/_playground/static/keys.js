@@ -1,4 +1,4 @@
-// The list of the page's keys.
+// The list of the page's keys, and the buttons that open and close a part of the page.
 
 import { $, h } from './dom.js';
 
@@ -9,8 +9,11 @@ const KEYS = [
 
 export function startKeys() {
   $('keys').append(h('dl', { className: 'keys' }, KEYS.map(([key, does]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, does)])));
-  $('help').addEventListener('click', () => {
-    $('keys').hidden = !$('keys').hidden;
-    $('help').setAttribute('aria-expanded', String(!$('keys').hidden));
-  });
+  for (const button of document.querySelectorAll('button[aria-expanded]')) {
+    const opened = $(button.getAttribute('aria-controls'));
+    button.addEventListener('click', () => {
+      opened.hidden = !opened.hidden;
+      button.setAttribute('aria-expanded', String(!opened.hidden));
+    });
+  }
 }

@@ -78,7 +78,7 @@ const ids = new Ids(app);
 copyTexts(rows, () => state.text, () => (state.selected === null ? null : rows.token(state.which, state.selected)));
 const proposals = new Proposals(app, VIEWS);
 const views = new Map(VIEWS.map((view) => [view.name, view]));
-const tabs = new Tabs($('tabs'), $('view'), GROUPS, (tab) => set({ tab }));
+const tabs = new Tabs($('tabs'), $('view'), $('tasks'), GROUPS, (tab) => set({ tab }));
 const panels = new Map();
 
 function panelOf(tab) {
@@ -86,10 +86,10 @@ function panelOf(tab) {
     const formats = ['svg', 'html', 'json'].map((format) => h('button', { type: 'button', onclick: () => exportView(state.tab, panelOf(state.tab).own.question(), format, notice) }, format.toUpperCase()));
     const which = h('select', { onchange: (event) => set({ which: Number(event.target.value), selected: null, step: 0 }) });
     const choice = h('label', { className: 'which' }, 'Tokenizer ', which);
-    const head = h('div', { className: 'label-row' }, choice, h('span', { className: 'group push', role: 'group', 'aria-label': 'Export this view' }, h('span', { className: 'dim' }, 'export '), formats));
+    const exports = h('p', { className: 'group exports', role: 'group', 'aria-label': 'Export this view' }, h('span', { className: 'dim' }, 'export '), formats);
     const view = views.get(tab);
     const own = view.panel?.(app) ?? new ViewPanel(view, app);
-    panels.set(tab, { which, choice, own, element: h('div', {}, h('h2', { className: 'unseen' }, view.label), head, proposals.elements.get(tab) ?? '', own.element) });
+    panels.set(tab, { which, choice, own, element: h('div', {}, h('h2', { className: 'unseen' }, view.label), choice, proposals.elements.get(tab) ?? '', own.element, exports) });
   }
   return panels.get(tab);
 }
@@ -105,7 +105,7 @@ const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew:
 
 const besideRows = h('div', { className: 'right' });
 app.tokens = {
-  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, marks, rows.element, ids.element), besideRows),
+  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, marks, ids.element), besideRows),
   refresh: () => ids.load(),
   question: () => ['tokens', state.text, app.params()],
 };
@@ -209,7 +209,7 @@ function counted({ totals, bytes, chars }) {
   const said = `${named.join(', ')}; ${count(chars, 'character')}, ${count(bytes, 'byte')}${per}`;
   $('counts').classList.remove('stale');
   if ($('counts').textContent === said) return;
-  $('counts').textContent = said;
+  $('counts').replaceChildren(h('strong', {}, said.slice(0, said.indexOf(';'))), said.slice(said.indexOf(';')));
   clearTimeout(shown.timer);
   shown.timer = setTimeout(() => say(said), 700);
 }
@@ -359,10 +359,11 @@ document.addEventListener('keydown', (event) => {
 // The server's tokenizers, and those that it could not load.
 function meet(found) {
   page = found;
-  const choices = page.tokenizers.map(({ name, entries, kind }) => h('label', { className: 'tokenizer', title: `${kind}, ${num(entries)} tokens` },
-    h('input', { type: 'checkbox', value: name, onchange: (event) => choose(name, event.target.checked) }), ' ', name));
+  const choices = page.tokenizers.map(({ name, entries, kind, added }) => h('span', { className: 'tokenizer', title: `${kind}, ${num(entries)} tokens` },
+    h('label', {}, h('input', { type: 'checkbox', value: name, onchange: (event) => choose(name, event.target.checked) }), ' ', name),
+    added && page.tokenizers.length > 1 ? h('button', { type: 'button', className: 'link', 'aria-label': `Remove ${name}`, onclick: () => remove(name) }, '×') : null));
   const failed = Object.entries(page.failed).map(([name, reason]) => h('p', { className: 'bad' }, h('strong', {}, name), ` could not be loaded: ${reason}`));
-  $('tokenizers').replaceChildren($('tokenizers').firstElementChild, ...choices, ...failed);
+  $('tokenizers').replaceChildren($('tokenizers').firstElementChild, ...choices, $('models'), ...failed);
   const names = new Set(page.tokenizers.map((tok) => tok.name));
   const missing = state.toks.filter((name) => !names.has(name));
   const kept = state.toks.filter((name) => names.has(name)).slice(0, page.limits.tokenizers);
@@ -379,6 +380,17 @@ function came({ name, about: found }) {
   notice(`${name} is there until the server stops.`);
 }
 
+async function remove(name) {
+  try {
+    meet((await ask('closed', null, { name })).about);
+    set({ selected: null });
+    card.clear();
+    say(`${name} is removed`);
+  } catch (problem) {
+    notice(problem.message);
+  }
+}
+
 function choose(name, on) {
   const names = on ? [...state.toks, name] : state.toks.filter((other) => other !== name);
   const order = page.tokenizers.map((tok) => tok.name).filter((other) => names.includes(other));
@@ -389,6 +401,21 @@ function choose(name, on) {
 }
 
 const EXAMPLE = 'Egg. A countryman has a goose that lays a golden egg every day.\n계란. 한 시골 사람에게 매일 황금알을 낳는 거위 한 마리가 있다. 🥚\n\tfor x in range(12345): print("नमस्ते")  \n';
+const SAMPLES = {
+  Fable: EXAMPLE,
+  Code: 'def lay(day: int) -> str:\n    """An egg a day."""\n    return "golden" if day % 7 else ""\n',
+  Numbers: '1234567890 3.14159 2026-11-29 1,000,000 0xFF 12:30\n',
+  Korean: '한 시골 사람에게 매일 황금알을 낳는 거위 한 마리가 있다.\n',
+  Hindi: 'एक किसान के पास सोने का अंडा देने वाली हंस थी।\n',
+  Arabic: 'كان لفلاح إوزة تبيض كل يوم بيضة من ذهب.\n',
+  Emoji: '🥚 👩‍👩‍👧‍👦 🇰🇷 👍🏽 é e\u0301\n',
+  'White space': 'a  b   c\t\td\n\n  e\u00a0f \n',
+};
+for (const name of Object.keys(SAMPLES)) $('samples').append(h('option', {}, name));
+$('samples').addEventListener('change', (event) => {
+  texts.replace(SAMPLES[event.target.value], 'replaced by a sample');
+  event.target.value = '';
+});
 
 // The state of a link, as far as this page supports it.
 async function follow(otherwise, found) {

@@ -5,7 +5,7 @@ import { ask, isKnown, Refused } from './api.js';
 import { h, num, say, spoken } from './dom.js';
 import { latest } from './latest.js';
 
-export const ROW = 40; // pixels
+export const ROW = 26; // pixels
 const SHAPED = 30; // pixels of the line above tokens with right-to-left letters
 const LINES = 12; // rows in sight, at most
 const OVERSCAN = 2;

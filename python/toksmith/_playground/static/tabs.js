@@ -1,25 +1,30 @@
-// The tabs of the views in their groups, or a list in narrow windows.
+// The views by task: the tasks, and the tabs of the chosen one; in narrow windows a list of all.
 
 import { h } from './dom.js';
 
 export class Tabs {
-  // `groups` are [label, views]; `choose(name)` is called with the view that the user chose.
-  constructor(element, list, groups, choose) {
+  // `groups` are [task, views]; `choose(name)` is called with the view that the user chose.
+  constructor(element, list, tasks, groups, choose) {
     this.element = element;
     this.list = list;
     this.choose = choose;
     this.names = groups.flatMap(([, views]) => views.map((view) => view.name));
-    element.append(...groups.map(([label, views]) => h('div', { role: 'none', className: 'tab-group' },
-      h('span', { className: 'tab-label', 'aria-hidden': 'true' }, label), h('div', { role: 'none', className: 'tab-row' }, views.map((view) => this.tab(view, label))))));
+    this.groups = groups.map(([task, views]) => {
+      const row = h('div', { role: 'none', className: 'tab-row' }, views.map((view) => this.tab(view)));
+      const group = { row, names: views.map((view) => view.name), last: views[0].name }; // the view of the task that was shown last
+      group.button = h('button', { type: 'button', 'data-task': task, onclick: () => choose(group.last) }, task);
+      return group;
+    });
+    tasks.append(...this.groups.map(({ button }) => button));
+    element.append(...this.groups.map(({ row }) => row));
     list.append(...groups.map(([label, views]) => h('optgroup', { label }, views.map((view) => h('option', { value: view.name }, view.label)))));
     element.addEventListener('keydown', (event) => this.onkey(event));
     list.addEventListener('change', () => choose(list.value));
   }
 
-  tab({ name, label }, group) {
+  tab({ name, label }) {
     const at = this.names.indexOf(name);
-    const key = at < 9 ? `, Alt+${at + 1}` : '';
-    return h('button', { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'panel', 'data-tab': name, title: `${group}${key}`, onclick: () => this.choose(name) }, label);
+    return h('button', { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'panel', 'data-tab': name, title: at < 9 ? `Alt+${at + 1}` : null, onclick: () => this.choose(name) }, label);
   }
 
   show(name) {
@@ -27,6 +32,12 @@ export class Tabs {
       const on = tab.dataset.tab === name;
       tab.setAttribute('aria-selected', String(on));
       tab.tabIndex = on ? 0 : -1;
+    }
+    for (const group of this.groups) {
+      const on = group.names.includes(name);
+      if (on) group.last = name;
+      group.row.hidden = !on;
+      group.button.setAttribute('aria-current', String(on));
     }
     this.list.value = name;
     this.at = name;

@@ -1,6 +1,7 @@
 // The live trainer: texts, a training on them at the largest size, and the figures of smaller sizes while the slider is dragged.
 
 import { ask, Cancelled, Gone } from './api.js';
+import { points } from './box.js';
 import { count, h, num, say } from './dom.js';
 import { latest } from './latest.js';
 import { field } from './parts.js';
@@ -35,9 +36,10 @@ export class Trainer {
     this.state = h('p', { className: 'dim train-state' });
     this.curve = new Curve();
     this.parts = Object.fromEntries(['figures', 'sentence', 'languages', 'newest', 'tree'].map((name) => [name, h('div', { className: `train-${name}` })]));
+    this.cut = h('p', { className: 'dim', hidden: true }, `Your text is longer: its first ${SENTENCE} characters are cut here.`);
     const { figures, sentence, languages, newest, tree } = this.parts;
     this.saving = new TrainerSave(app, () => this.values());
-    this.result = h('div', { hidden: true }, figures, this.curve.element, sentence, h('div', { className: 'train-columns' }, languages, h('div', {}, newest, tree)), this.saving.element);
+    this.result = h('div', { hidden: true }, figures, this.curve.element, sentence, this.cut, h('div', { className: 'train-columns' }, languages, h('div', {}, newest, tree)), this.saving.element);
     this.element = h('div', { className: 'trainer' }, this.texts.element, this.options,
       h('div', { className: 'controls train-drag' }, h('label', { htmlFor: 'train-size' }, 'Vocabulary size'), this.slider, this.number), h('div', { className: 'answer' }, this.state, this.result));
     this.load = latest((again, signal) => this.train(again, signal));
@@ -54,6 +56,7 @@ export class Trainer {
   }
 
   get sentence() {
+    this.cut.hidden = points(this.app.state.text.slice(0, 2 * SENTENCE + 2)) <= SENTENCE;
     return [...this.app.state.text.slice(0, 2 * SENTENCE)].slice(0, SENTENCE).join('').toWellFormed();
   }
 

@@ -1,4 +1,4 @@
-// The table of views, in the order of their tabs. A new view is a file in views/ and its row here.
+// The table of views, by task, in the order of their tabs. A new view is a file in views/ and its row here.
 
 import { view as budget } from './views/budget.js';
 import { view as chat } from './views/chat.js';
@@ -24,10 +24,11 @@ import { view as vocabulary } from './views/vocabulary.js';
 // `proposes`: `choose(found, state)` if the user has not chosen, and `chips(found, app, chip)`; see proposals.js.
 // `follows`: its controls are drawn again after every change of the text.
 export const GROUPS = [
-  ['This text', [tokens, merges, prompt, lint, specials]],
-  ['Compared', [budget, edits, languages, fairness]],
-  ['Vocabulary', [forest, vocabulary, trainer]],
-  ['Prompts', [chat, folder]],
+  ['See', [tokens, merges, chat, prompt, lint, specials]],
+  ['Compare', [edits, languages, fairness]],
+  ['Cost', [budget, folder]],
+  ['Vocabulary', [forest, vocabulary]],
+  ['Train', [trainer]],
 ];
 
 export const VIEWS = GROUPS.flatMap(([, views]) => views);

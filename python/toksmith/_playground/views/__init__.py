@@ -42,6 +42,7 @@ VIEWS: Mapping[str, Callable[[ViewRequest], Shown | dict[str, Any]]] = {
     "differences": windows.differences,
     "measured": windows.store_widths,
     "opened": opened.open_tokenizer,
+    "closed": opened.close_tokenizer,
     "proposed": opened.propose,
     "ids": windows.ids,
     "all_ids": windows.all_ids,
@@ -53,6 +54,7 @@ VIEWS: Mapping[str, Callable[[ViewRequest], Shown | dict[str, Any]]] = {
     "models": models.models,
     "model": models.model,
     "saved": results.save_snapshot,
+    "chat_change": results.chat_change,
     "folder_wanted": folder.folder_wanted,
     "folder_files": folder.folder_files,
     "folder_areas": folder.folder_areas,
@@ -89,7 +91,7 @@ MOST: Mapping[str, int] = {
     "merges": 200_000,
     "search": 200_000,
     "chat": 200_000,
-    "stability": 2_000_000,
+    "chat_change": 200_000,
 }
 SHORT = 20_000  # bytes of a request, and characters of its text; a longer request is long
 # These views take long for a short request too.

@@ -32,7 +32,19 @@ def add_tokenizer(session: Session, name: str, tok: toksmith.Tokenizer) -> dict[
             )
         name = new_name(name, {**session.toks, **session.failed})
         session.toks = {**session.toks, name: tok}
+        session.added |= {name}
     return {"name": name, "about": session.about()}
+
+
+def close_tokenizer(request: ViewRequest) -> dict[str, Any]:
+    """Removes a tokenizer that the user added; returns the facts for the page."""
+    session, name = request.session, request.string("name")
+    with session.lock:
+        if name not in session.added:
+            raise toksmith.errors.UnknownName("added tokenizer", name, session.added)
+        session.added -= {name}
+        session.toks = {other: tok for other, tok in session.toks.items() if other != name}
+    return {"about": session.about()}
 
 
 def propose(request: ViewRequest) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from .windows import compare_texts
 
 __all__ = [
     "chat",
+    "chat_change",
     "doctor",
     "edit",
     "fairness",
@@ -154,7 +155,7 @@ def fairness(request: ViewRequest) -> toksmith.metrics.Fairness:
     return toksmith.metrics.fairness(request.toks, texts, reference=reference if reference in texts else None)
 
 
-MOST_MESSAGES = 200  # the conversation is rendered for each message
+MOST_MESSAGES = 200  # many templates render the conversation for each message
 # The names of `bos_token` and `eos_token` in published tokenizers, the usual ones first.
 BEGINNINGS = ("<|begin_of_text|>", "<|startoftext|>", "<s>", "<bos>", "[CLS]", "<|begin|>")
 ENDS = ("<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|end|>", "[SEP]")
@@ -163,22 +164,45 @@ NEEDS = {"chatml": ("<|im_start|>", "<|im_end|>"), "llama3": ("<|start_header_id
 
 def chat(request: ViewRequest) -> explain.ChatView:
     """The conversation; without a template, by the first one whose control tokens the tokenizer has."""
+    options = template_of(request)
+    try:
+        return explain.chat(request.tok, messages_of(request, "messages", options), **options)
+    except (ImportError, TypeError) as error:  # jinja2 is missing, or a message is not an object
+        raise toksmith.ToksmithError(str(error)) from None
+
+
+def chat_change(request: ViewRequest) -> dict[str, Any]:
+    """What an edit of the messages changes in the prompt: the first id that differs from the prompt of the messages `before`."""
+    options = template_of(request)
+    try:
+        old, new = (
+            request.tok.conversation(messages=messages_of(request, name, options), **options).prompt()
+            for name in ("before", "messages")
+        )
+    except (ImportError, TypeError) as error:
+        raise toksmith.ToksmithError(str(error)) from None
+    size = min(len(old), len(new))
+    differs = (old[:size] != new[:size]).nonzero()[0]
+    return {"first": int(differs[0]) if len(differs) else size, "before": len(old), "ids": len(new)}
+
+
+def template_of(request: ViewRequest) -> dict[str, Any]:
+    """The template and its variables, as arguments of `Tokenizer.conversation`."""
     tok = request.tok
     template = request.string("template", "") or fitting_template(tok)
     if template not in explain.CHAT_TEMPLATES and "{" not in template:  # a file name; a page must not open files
         raise toksmith.errors.InvalidOption(
             "template", template, f"Jinja, or one of {', '.join(explain.CHAT_TEMPLATES)}"
         )
-    variables = {"bos_token": first_of(tok, BEGINNINGS), "eos_token": first_of(tok, ENDS)}
-    try:
-        return explain.chat(tok, messages_of(request), template=template, variables=variables)
-    except (ImportError, TypeError) as error:  # jinja2 is missing, or a message is not an object
-        raise toksmith.ToksmithError(str(error)) from None
+    return {
+        "template": template,
+        "variables": {"bos_token": first_of(tok, BEGINNINGS), "eos_token": first_of(tok, ENDS)},
+    }
 
 
-def messages_of(request: ViewRequest) -> list[Any]:
-    """The messages, from the JSON text that the page sends."""
-    text = request.string("messages", "")
+def messages_of(request: ViewRequest, name: str, options: dict[str, Any]) -> list[Any]:
+    """The messages, from the JSON text that the page sends; the page's templates take the text of parts as one text."""
+    text = request.string(name, "")
     try:
         messages = json.loads(text) if text.strip() else []
     except (ValueError, RecursionError) as error:
@@ -190,9 +214,26 @@ def messages_of(request: ViewRequest) -> list[Any]:
     if len(messages) > MOST_MESSAGES:
         instead = "for a longer conversation, use `toksmith explain chat` or Python"
         raise toksmith.errors.InvalidOption(
-            "messages", f"{len(messages):,} messages", f"at most {MOST_MESSAGES} here; {instead}"
+            name, f"{len(messages):,} messages", f"at most {MOST_MESSAGES} here; {instead}"
         )
-    return messages
+    if options["template"] not in explain.CHAT_TEMPLATES:
+        return messages
+    return [joined_parts(number, each) for number, each in enumerate(messages)]
+
+
+def joined_parts(number: int, message: Any) -> Any:
+    """The message with the texts of a content in parts joined."""
+    parts = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(parts, list):
+        return message
+    for place, part in enumerate(parts):
+        if not isinstance(part, dict) or not isinstance(part.get("text"), str):
+            kind = part.get("type") if isinstance(part, dict) else type(part).__name__
+            found = f"message {number}: part {place} of type {kind}"
+            raise toksmith.errors.InvalidOption(
+                "messages", found, "parts with a text; choose your own template for others"
+            )
+    return message | {"content": "".join(part["text"] for part in parts)}
 
 
 def fitting_template(tok: toksmith.Tokenizer) -> str:

@@ -39,6 +39,7 @@ class Session:
     Attributes:
         toks: The tokenizers by name.
         failed: The names that could not be loaded, with the reason.
+        added: The names of the tokenizers that the user opened or trained on the page.
         texts: The same text in several languages, by name; see `toksmith.metrics.parity`.
     """
 
@@ -46,6 +47,7 @@ class Session:
         self, toks: Mapping[str, toksmith.Tokenizer], failed: Mapping[str, str], texts: Mapping[str, str]
     ) -> None:
         self.toks, self.failed, self.texts = dict(toks), dict(failed), dict(texts)
+        self.added: frozenset[str] = frozenset()
         self.slots: dict[str, OrderedDict[Any, Slot]] = {kind: OrderedDict() for kind in KEPT}
         self.lock = threading.Lock()
         self.widths = Widths()
@@ -55,6 +57,7 @@ class Session:
         toks = [
             {"name": name, "kind": tok.model.kind, "entries": len(tok), "vocab_size": tok.vocab_size}
             | {"fingerprint": tok.fingerprint, "special_tokens": [*tok.special_tokens][:50]}
+            | {"added": name in self.added}
             for name, tok in self.toks.items()
         ]
         limits = {"bytes": MOST_BYTES, "tokenizers": MOST_TOKENIZERS, "ids": MOST_IDS}

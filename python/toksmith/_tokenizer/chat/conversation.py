@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from ..._base.arguments import check_items
+from ..._base.arguments import check_flag, check_items, check_path, raise_wrong_type
 from ..._base.paths import read_file
 from ...errors import FormatError, InvalidOption, UnknownName
 from ..results import Ragged
@@ -32,6 +32,7 @@ ROLES = {"system", "developer", "user", "assistant", "model", "tool", "function"
 # The names of special tokens that transformers passes to a template. Other names are trusted if a file of the model has them.
 NAMES = {f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
 
+THINKING = ("reasoning_content", "thinking", "reasoning")  # the names of a message's thinking, the usual one first
 
 # Templates of three kinds, written for this project. A model's own template comes with its tokenizer.
 CHAT_TEMPLATES: Mapping[str, str] = MappingProxyType(
@@ -71,6 +72,8 @@ def encode_conversations(
 ) -> Ragged:
     """See `Tokenizer.encode_chats`. While the core encodes conversations in a thread, the template renders the next ones."""
     prepared = prepare_template(tok, template, options.tools, options.variables)
+    if not isinstance(conversations, Iterable):
+        raise_wrong_type("conversations", "lists of messages", conversations)
 
     def rendered() -> Iterator[Rendered]:
         for number, messages in enumerate(conversations):
@@ -112,44 +115,57 @@ def prepare_template(
     functions = None
     if tools is not None:
         functions = add_origins(
-            "tools", check_items(tools, "tools", "mappings, the JSON schemas of functions"), mark_unknown
+            "tools", check_mappings(tools, "tools", "mappings, the JSON schemas of functions"), mark_tool
         )
     source, names = read_template(template)
+    if not isinstance(extra, Mapping):
+        raise_wrong_type("variables", "a mapping of names to values", extra)
     if not all(isinstance(name, str) for name in extra):
         raise InvalidOption("variables", extra, "names as keys, all of them str")
     variables = {name: value for name, value in extra.items() if value is not None}
     return source, tokens_and_variables(tok, names, variables) | {"tools": functions}
 
 
-def need_templates() -> None:
-    """
+@cache
+def need_templates() -> ModuleType:
+    """The module that renders templates.
+
     Raises:
         ImportError: A package that templates need is not installed.
     """
     try:
-        from . import template  # noqa: F401
+        from . import template
     except ImportError as error:
         raise ImportError(f"chat templates need {error.name}: pip install 'toksmith[chat]'") from error
+    return template
+
+
+def check_mappings(value: Any, name: str, expected: str) -> tuple[Any, ...]:
+    """The mappings of an iterable; one alone is refused, because its items are its keys."""
+    if isinstance(value, Mapping):
+        raise_wrong_type(name, expected, value, "pass a list")
+    return check_items(value, name, expected)
 
 
 def render_conversation(prepared: tuple[str, dict[str, Any]], options: ConversationOptions) -> Rendered:
     """The text that a template writes for the messages, and their roles."""
-    messages = check_items(options.messages, "messages", "mappings with role and content")
-    need_templates()
-    from .template import render_template
-
+    messages = check_mappings(options.messages, "messages", "mappings with role and content")
+    template = need_templates()
+    check_flag(options.add_generation_prompt, "add_generation_prompt")
+    check_flag(options.continue_final_message, "continue_final_message")
     if options.continue_final_message and options.add_generation_prompt:
         raise InvalidOption("continue_final_message", True, "False with add_generation_prompt=True")
     if options.continue_final_message and not messages:
         raise InvalidOption("messages", messages, "at least one message to continue")
     source, variables = prepared
-    of_call = {
-        "messages": add_origins("messages", messages, mark_message),
-        "add_generation_prompt": options.add_generation_prompt,
-    }
-    text = render_template(source, variables | of_call)
-    if options.continue_final_message:
-        text = cut_after_message(text, len(messages) - 1)
+    variables = variables | {"add_generation_prompt": options.add_generation_prompt}
+    marked = add_origins("messages", messages, mark_message)
+
+    def render(messages: list[Any]) -> Marked:
+        text: Marked = template.render_template(source, variables | {"messages": messages})
+        return text
+
+    text = continue_last(render, marked) if options.continue_final_message else render(marked)
     return text, [str(message.get("role", "")) for message in messages]
 
 
@@ -177,36 +193,43 @@ def add_origins(argument: str, values: Sequence[Any], follow: Callable[[Any, int
 
 
 def mark_message(message: Mapping[str, Any], number: int) -> Any:
-    """A message, with its number as the origin of its texts."""
-    if not isinstance(message, Mapping):
+    """A message, with its number as the origin of its texts.
+
+    As in transformers 5.23, a field that is None is left out, and templates find the thinking under two of its names.
+    """
+    if type(message) is not dict and not isinstance(message, Mapping):
         raise TypeError(
             f"messages: message {number}: expected a mapping with role and content, not {type(message).__name__}"
         )
 
-    content, role, other = origins_of(number)
+    if isinstance(message.get("content"), bytes):
+        raise_wrong_type(f"messages: message {number}: content", "str, or a list of parts", message["content"])
+    content, role, other, names = origins_of(number)
+    mark_other = partial(mark_text, origin=other)
     marked: dict[Any, Any] = {}
     for name, value in message.items():
-        key = (
-            mark_word(name, other) if name in ("content", "role") else map_texts(name, partial(mark_text, origin=other))
-        )
+        if value is None:
+            continue
+        key = names.get(name) or map_texts(name, mark_other)
         if name == "role" and isinstance(value, str) and value in ROLES:
             marked[key] = mark_word(value, role)
-            continue
-        origin = content if name == "content" else other
-        if type(value) is str:
-            marked[key] = mark_text(value, origin)
+        elif name != "content":
+            marked[key] = map_texts(value, mark_other)
+        elif type(value) is str:
+            marked[key] = mark_text(value, content)
         else:
-            mark = partial(map_texts, change=partial(mark_text, origin=origin))
-            marked[key] = (
-                mark_content(value, mark) if name == "content" and isinstance(value, (list, tuple)) else mark(value)
-            )
-    return marked
+            mark = partial(map_texts, change=partial(mark_text, origin=content))
+            marked[key] = mark_content(value, mark) if isinstance(value, (list, tuple)) else mark(value)
+    thinking = next((marked[name] for name in THINKING if name in marked), None)
+    return marked if thinking is None else {"thinking": thinking, **marked, "reasoning_content": thinking}
 
 
 @lru_cache(maxsize=4096)
-def origins_of(number: int) -> tuple[Origin, Origin, Origin]:
-    """The origins of a message's content, usual role, and other texts."""
-    return Origin(message=number, content=True), Origin(True, number), Origin(message=number)
+def origins_of(number: int) -> tuple[Origin, Origin, Origin, dict[str, Marked]]:
+    """The origins of a message's content, usual role, and other texts; and its usual names of fields."""
+    other = Origin(message=number)
+    names = {name: mark_text(name, other) for name in ("content", "role")}
+    return Origin(message=number, content=True), Origin(True, number), other, names
 
 
 @lru_cache(maxsize=4096)
@@ -215,18 +238,33 @@ def mark_word(word: str, origin: Origin) -> Marked:
     return mark_text(word, origin)
 
 
+def mark_tool(tool: Any, number: int) -> Any:
+    """The schema of a function, with untrusted texts."""
+    if not isinstance(tool, Mapping):
+        raise_wrong_type(f"tools: tool {number}", "a mapping, the JSON schema of a function", tool)
+    return mark_unknown(dict(tool))
+
+
 def mark_unknown(value: Any, _number: int = 0) -> Any:
     """A value with untrusted texts."""
     return map_texts(value, partial(mark_text, origin=UNKNOWN))
 
 
-def cut_after_message(text: Marked, number: int) -> Marked:
-    """The text up to the end of a message's content.
+def continue_last(render: Callable[[list[Any]], Marked], messages: list[Any]) -> Marked:
+    """The text up to the end of the last message's content; if that is empty, up to the place of a content.
 
     Raises:
-        InvalidOption: The text does not contain that content.
+        InvalidOption: The last message has no content, or the template does not write it.
     """
+    number, content = len(messages) - 1, messages[-1].get("content")
+    if content is None:
+        raise InvalidOption("messages", f"message {number} without content", "a content to continue; it can be empty")
+    text = render(messages)
     ends = [end for end, origin in text.ends if origin.message == number and origin.content]
+    if not ends and isinstance(content, str) and not content.strip():
+        here = mark_text("\ufdd0", Origin(message=number, content=True))
+        text = render([*messages[:-1], {**messages[-1], "content": here}])
+        ends = [text.rfind(here)] if any(origin.message == number and origin.content for _, origin in text.ends) else []
     if not ends:
         allowed = "False, because the template does not write the content of the last message"
         raise InvalidOption("continue_final_message", True, allowed)
@@ -244,8 +282,8 @@ def read_template(template: str | os.PathLike[str]) -> tuple[str, dict[str, str]
         return CHAT_TEMPLATES[template], {}
     if isinstance(template, str) and ("{" in template or "\n" in template):
         return template, {}
-    path = Path(template)
-    if isinstance(template, str) and re.fullmatch(r"[\w-]*", template) and not path.exists():
+    path = Path(check_path(template, "template"))
+    if isinstance(template, str) and re.fullmatch(r"[\w-]*", template) and not (template and path.exists()):
         raise UnknownName("chat template or file", template, CHAT_TEMPLATES)
     folder = path if path.is_dir() else path.parent
     config = read_settings(folder / CONFIG) | read_settings(folder / MAP)

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 __all__ = ["GRAMMARS", "KINDS", "Field", "Grammar", "ToolCall"]
@@ -70,6 +70,7 @@ class Grammar(NamedTuple):
             that begins the thinking does so only before all content.
         bare: Whether a turn that begins with this text begins with a call; None if more text decides.
         part: The part that follows a header; `final` is content that ends the turn.
+        calls_in_text: Whether the family's templates read the arguments of a call as the text of JSON.
     """
 
     used_by: str
@@ -80,13 +81,17 @@ class Grammar(NamedTuple):
     written: Mapping[str, str] = {}
     bare: Callable[[str], bool | None] | None = None
     part: Callable[[list[Field]], str] | None = None
+    calls_in_text: bool = False
 
 
-def refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a value of JSON")
+def finite(number: str) -> float:
+    """The number; JSON has no `NaN` or `Infinity`, and could not hold the infinity of `1e400`."""
+    if not isfinite(float(number)):
+        raise ValueError(f"{number} is not a number that JSON and float can hold")
+    return float(number)
 
 
-JSON = json.JSONDecoder(parse_constant=refuse_constant)
+JSON = json.JSONDecoder(parse_constant=finite, parse_float=finite)
 BETWEEN_CALLS = re.compile(r"[\s,;\[\]]*")
 NAME = re.compile(r'\s*\{\s*"name"\s*:\s*"([^"\\]*)"')
 CALL = re.compile(NAME.pattern + r'\s*,\s*"(?:parameters|arguments)"\s*:')
@@ -257,6 +262,7 @@ GRAMMARS = {
         read_deepseek,
         newlines={"think": (0, 1), "answer": (1, 2), "calls": (0, inf), "called": (0, inf)},
         written={"<think>": "</think>"},
+        calls_in_text=True,
     ),
     "gemma": Grammar(
         "Gemma 3 and FunctionGemma",

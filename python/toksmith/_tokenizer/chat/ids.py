@@ -16,7 +16,7 @@ from ..._model.model import AddedToken
 from ...errors import UnknownName
 from ..marks import PlacedIds
 from ..results import Ragged
-from .marked import Marked
+from .marked import ENDS, Ends, Joined, Marked
 
 __all__ = ["ChatEncoding", "Rendered", "encode_chat", "encode_chats", "label_ids", "place_ids"]
 
@@ -79,15 +79,15 @@ def encode_chat(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     if disarmed:
         placed = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
         labels = label_ids(text, placed.starts, placed.ends, roles)
-    return ChatEncoding(*placed, *labels, str.__str__(text), disarmed)
+    plain = text.plain if isinstance(text, Joined) else str.__str__(text)
+    return ChatEncoding(*placed, *labels, plain, disarmed)
 
 
 def place_ids(
     tok: Any, text: Marked, roles: Sequence[str]
 ) -> tuple[PlacedIds, tuple[NDArray[np.int32], NDArray[np.uint8]], list[tuple[int, str]]]:
     """The ids of the text as if all of it were trusted, their labels, and the marks that untrusted text spells."""
-    plain = str.__str__(text)
-    found, labels, trusted = _core.encode_runs(tok._engine, tok._mark_finder, plain, text.ends, assistants_of(roles))
+    found, labels, trusted = _core.encode_runs(tok._engine, tok._mark_finder, *parts_of(text), assistants_of(roles))
     placed = PlacedIds(*found)
     spelled = set() if trusted else {*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, placed)}
     return placed, labels, sorted(spelled)
@@ -95,7 +95,7 @@ def place_ids(
 
 def encode_chats(tok: Any, chats: Sequence[Rendered], threads: int) -> Ragged:
     """The ids and the masks of many texts."""
-    rows = [(str.__str__(text), text.ends, assistants_of(roles)) for text, roles in chats]
+    rows = [(*parts_of(text), assistants_of(roles)) for text, roles in chats]
     ids, ends, mask, untrusted = _core.encode_ragged_runs(tok._engine, tok._mark_finder, rows, threads)
     if untrusted:
         found = {place: encode_chat(tok, *chats[place]) for place in untrusted}
@@ -108,6 +108,11 @@ def encode_chats(tok: Any, chats: Sequence[Rendered], threads: int) -> Ragged:
     return Ragged(ids, ends, mask)
 
 
+def parts_of(text: Marked) -> tuple[str, list[Ends]]:
+    """The text as a `str`, and the `ends` of each of its parts."""
+    return (text.plain, [*map(ENDS, text.parts)]) if isinstance(text, Joined) else (str.__str__(text), [text.ends])
+
+
 def assistants_of(roles: Sequence[str]) -> bytes:
     """For each message, 1 if the assistant wrote it."""
     return bytes([role == "assistant" for role in roles])
@@ -117,7 +122,7 @@ def label_ids(
     text: Marked, starts: NDArray[np.int64], ends: NDArray[np.int64], roles: Sequence[str]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """For each id, the number of its message, and whether the assistant wrote it."""
-    return _core.label_ids(starts, ends, text.ends, assistants_of(roles))
+    return _core.label_ids(starts, ends, [text.ends], assistants_of(roles))
 
 
 def find_spelled_marks(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, str]]:

@@ -10,12 +10,24 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, SupportsIndex
 
 from .budget import RUN, pay_text, spend
 
-__all__ = ["TEMPLATE", "UNKNOWN", "Marked", "Origin", "concat", "map_texts", "mark_text"]
+__all__ = [
+    "ENDS",
+    "TEMPLATE",
+    "UNKNOWN",
+    "Ends",
+    "Joined",
+    "Marked",
+    "Origin",
+    "concat",
+    "join_parts",
+    "map_texts",
+    "mark_text",
+]
 
 
 class Origin(NamedTuple):
@@ -28,15 +40,17 @@ class Origin(NamedTuple):
 
 
 Run = tuple[str, Origin]
+Ends = tuple[tuple[int, Origin], ...]
 TEMPLATE = Origin(trusted=True)
 UNKNOWN = Origin()
+ENDS = attrgetter("ends")
 
 
 class Marked(str):
     """A text with the end and the origin of each of its runs."""
 
     __slots__ = ("ends",)
-    ends: tuple[tuple[int, Origin], ...]
+    ends: Ends
 
     def __new__(cls, text: object = "") -> Marked:  # noqa: PYI034 - `Self` came with Python 3.11
         """The text, of unknown origin; Jinja's `format` calls this."""
@@ -62,7 +76,7 @@ class Marked(str):
         if start <= 0 and end >= len(self):
             return self
         if len(self.ends) == 1:
-            spend(RUN)
+            spend(0, RUN)
             return mark_text(str.__getitem__(self, slice(max(start, 0), end)), self.ends[0][1])
         return Marked.of(self.runs_within(start, end))
 
@@ -201,39 +215,72 @@ def mark_text(text: str, origin: Origin) -> Marked:
     """A text of one origin."""
     new = str.__new__(Marked, text if type(text) is str else str.__str__(text))
     new.ends = ((len(new), origin),) if text else ()
-    spend(len(new))
+    spend(0, len(new))
     return new
+
+
+class Joined(Marked):
+    """A text in parts, whose runs are joined when they are read.
+
+    Attributes:
+        plain: The text as a `str`.
+        parts: Texts with runs.
+        known_ends: `ends`, once they were read.
+    """
+
+    __slots__ = ("known_ends", "parts", "plain")
+    plain: str
+    parts: list[Marked]
+    known_ends: Ends | None
+
+    @property
+    def ends(self) -> Ends:  # type: ignore[override]
+        if self.known_ends is None:
+            self.known_ends = concat(self.parts).ends
+        return self.known_ends
 
 
 def concat(parts: Iterable[object]) -> Marked:
     """The parts as one text; a part that is not `Marked` is of unknown origin."""
     if type(parts) is list and len(parts) == 1 and type(parts[0]) is Marked:
         return parts[0]
-    texts: list[str] = []
+    texts: list[Marked] = []
     ends: list[tuple[int, Origin]] = []
     start, last = 0, None
-    text: str
     for part in parts:
-        if type(part) is Marked:
-            text, runs = part, part.ends
-            if len(runs) > 1:
-                spend(RUN * len(runs))
-        else:
-            pay_text(part)
-            text = str(part)
-            runs = ((len(text), UNKNOWN),) if text else ()
+        text = part if type(part) is Marked else as_unknown(part)
         texts.append(text)
-        for end, origin in runs:
+        if len(text.ends) > 1:
+            spend(0, RUN * len(text.ends))
+        for end, origin in text.ends:
             if origin is last or origin == last:
                 ends[-1] = (start + end, origin)
             else:
                 ends.append((start + end, origin))
                 last = origin
         start += len(text)
-    spend(start + RUN * len(texts))
+    spend(0, start + RUN * len(texts))
     new = str.__new__(Marked, "".join(texts))
     new.ends = tuple(ends)
     return new
+
+
+def join_parts(parts: Iterable[object]) -> Joined:
+    """`concat` for many parts, sooner if the runs are not read."""
+    texts = [part if type(part) is Marked else as_unknown(part) for part in parts]
+    spend(0, sum(map(len, texts)) + RUN * (len(texts) + sum(map(len, map(ENDS, texts)))))
+    plain = "".join(texts)
+    new = str.__new__(Joined, plain)
+    new.plain, new.parts, new.known_ends = plain, texts, None
+    return new
+
+
+def as_unknown(part: object) -> Marked:
+    """A value as text of unknown origin, after paying for it."""
+    if isinstance(part, Marked):
+        return part
+    pay_text(part)
+    return Marked(part)
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -7,8 +7,9 @@ A call of `feed` takes time in proportion to its own ids, because texts are join
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from threading import Lock
@@ -28,8 +29,12 @@ __all__ = ["MessageParser", "ParsedMessage", "make_parser"]
 
 
 @dataclass(frozen=True)
-class ParsedMessage:
+class ParsedMessage(Mapping[str, Any]):
     """The message that a model wrote.
+
+    It is also a mapping, with the fields that chat templates read: role,
+    content, reasoning_content and tool_calls. So `tok.chat`, `Conversation.add`
+    and `add_sampled` take it as a message, and `dict(parsed)` can be changed.
 
     Attributes:
         role: "assistant".
@@ -48,6 +53,26 @@ class ParsedMessage:
     tool_calls: tuple[ToolCall, ...]
     complete: bool
     problems: tuple[str, ...] = ()
+    _calls_in_text = False  # whether the templates of the family read arguments as text
+
+    def _fields(self) -> dict[str, Any]:
+        calls = list[dict[str, Any]]()
+        for call in self.tool_calls:
+            in_text = self._calls_in_text and not isinstance(call.arguments, str)
+            arguments = json.dumps(call.arguments, ensure_ascii=False) if in_text else call.arguments
+            calls.append({"type": "function", "function": {"name": call.name, "arguments": arguments}})
+            calls[-1] |= {"id": call.id} if call.id else {}
+        more = {"reasoning_content": self.thinking, "tool_calls": calls}
+        return {"role": self.role, "content": self.content} | {name: value for name, value in more.items() if value}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._fields()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields())
+
+    def __len__(self) -> int:
+        return len(self._fields())
 
     if not TYPE_CHECKING:  # `MessageParser` makes messages whose texts and calls are made at the first use
 
@@ -145,6 +170,7 @@ class MessageParser:
         later = partial(texts_and_calls, self._grammar.read, *((grown, len(grown)) for grown in lists))
         problems = tuple(self._problems)
         message.__dict__.update(role="assistant", complete=self._complete, problems=problems, _later=later)
+        message.__dict__["_calls_in_text"] = self._grammar.calls_in_text
         return message
 
     def _write(self, text: str) -> None:
@@ -280,7 +306,7 @@ def make_parser(tok: Tokenizer, family: str | None, thinking: bool) -> MessagePa
     """
     check_flag(thinking, "thinking")
     if family is not None and check_text(family, "family") not in GRAMMARS:
-        raise UnknownName("family", family, GRAMMARS)
+        raise UnknownName("family", family, sorted(GRAMMARS))
     added = {token.content for token in tok.model.added_tokens}
     rows = GRAMMARS if family is None else {family: GRAMMARS[family]}
     for grammar in rows.values():

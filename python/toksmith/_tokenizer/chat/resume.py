@@ -5,6 +5,10 @@ visit, a run notes its state (`Boundary`): the namespaces, and the length of the
 that place, and not their number, then a run for more messages is in the same state there, so it can begin there. Between two
 visits a Jinja loop keeps no other state: `set` in a loop ends with the visit. A run that cannot show this has no boundary.
 
+Some templates first look for the last message of a user, and then compare each place with it (`loop.index0 > ns.last`). In the
+loop such an integer is a `Place`, which knows the values with which all comparisons so far have the same results: with another
+one of these, a run can begin at the boundary too.
+
 `Turns` is the list that a run sees; it notes what the template reads. `instrument` changes the template before Jinja compiles it.
 """
 
@@ -13,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from itertools import count
+from math import inf
 from typing import Any, NamedTuple, NoReturn
 
 from jinja2 import Undefined, nodes
@@ -29,7 +34,7 @@ __all__ = ["Boundary", "Run", "is_plain", "render_from"]
 
 # Parts of Jinja that keep a state elsewhere, or that are not in one sequence of statements.
 STATEFUL = (nodes.Block, nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
-STATEFUL_NAMES = {"cycler", "joiner", "random"}
+STATEFUL_NAMES = {"cycler", "joiner", "random", "sameas"}
 LATE = 2  # messages at the end; before each the state is kept
 ALWAYS_RUN = (nodes.Assign, nodes.AssignBlock, nodes.Macro)
 
@@ -55,33 +60,73 @@ class Boundary(NamedTuple):
         message: The number of that message.
         entry: What a run must make before the loop so that it can begin here; None if every run makes the same.
         spaces: The variables of each namespace.
-        spent: The work so far.
-        length, written: The length of the text so far, in characters, and the work of joining it.
+        spent: The work and the room so far.
+        length, written: The length of the text so far, in characters, and the room for joining it.
+        ranges: The least and the largest value of each `Place` with which the run so far is the same.
+        earlier: The last boundary before it where no place has a largest value.
     """
 
     loop: int
     message: int
     entry: Entry | None
     spaces: Mapping[str, Mapping[str, Any]]
-    spent: int
+    spent: Sequence[int]
     length: int
     written: int
+    ranges: Mapping[tuple[str, str], tuple[float, float]]
+    earlier: Boundary | None
+
+
+class Place:
+    """An integer in a namespace. A template can only order it; everything else ends the run."""
+
+    __slots__ = ("_range", "_value")
+    __class__ = property(lambda _: int)  # for `isinstance`
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+        self._range: tuple[float, float] = (-inf, inf)
+
+    def __ge__(self, other: int) -> bool:
+        if type(other) is not int:
+            self._refuse()
+        found, (low, high) = self._value >= other, self._range
+        self._range = (max(low, other), high) if found else (low, min(high, other - 1))
+        return found
+
+    def __lt__(self, other: int) -> bool:
+        return not self >= other
+
+    def __gt__(self, other: int) -> bool:
+        return self >= other + 1
+
+    def __le__(self, other: int) -> bool:
+        return not self >= other + 1
+
+    def _refuse(self, *_: object) -> Any:
+        raise Unfit
+
+    __eq__ = __ne__ = __hash__ = __bool__ = __int__ = __index__ = __float__ = __str__ = __repr__ = __getattr__ = _refuse
 
 
 class Run:
     """One run of a template: what it reads and writes."""
 
-    def __init__(self, messages: Sequence[Any], target: Boundary | None, skips: bool) -> None:
+    def __init__(self, messages: Sequence[Any], target: Boundary | None, environment: TurnEnvironment) -> None:
         self.messages, self.target = messages, target  # target: where the run begins, as long as it has not
-        self.skips = skips and target is not None and target.entry is None
+        self.skips = environment.skips and target is not None and target.entry is None
+        self.orders = environment.orders
         self.unfit = self.stateful = False
         self.closed = False  # since its loop began, it has read the number of messages: no boundary follows
         self.context: Any = None
         self.entry: Entry | None = None
-        self.spaces: dict[str, Namespace] = {}
+        self.spaces: dict[str, dict[str, Any]] = {}
+        self.places: dict[tuple[str, str], Place] = {}
         self.pieces: list[str] = []
-        self.start = self.length = self.written = self.limit = 0
+        self.start = self.length = self.written = 0
+        self.limits: Sequence[int] = ()
         self.boundary: Boundary | None = None
+        self.earlier: Boundary | None = None
 
     def enter(self, turns: Turns, loop: int) -> Any:
         """The messages that a loop visits."""
@@ -89,43 +134,75 @@ class Run:
         if target is not None and target.entry is None and target.loop != loop:
             return turns
         variables = self.context.vars
-        self.spaces = {name: value for name, value in variables.items() if isinstance(value, Namespace)}
-        known = {name: value for name, value in variables.items() if not isinstance(value, Macro)}
-        known |= {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}
+        self.leave()
+        namespaces = ((name, value) for name, value in variables.items() if isinstance(value, Namespace))
+        self.spaces = {name: value._Namespace__attrs for name, value in namespaces}
+        for name, space in self.spaces.items() if self.orders else ():
+            places = {key: Place(value) for key, value in space.items() if type(value) is int}
+            self.places |= {(name, key): place for key, place in places.items()}
+            space.update(places)
+        known = {name: value for name, value in variables.items() if not isinstance(value, Macro)} | self.states()
         self.stateful |= not is_plain([value for value in known.values() if not isinstance(value, Turns)])
         self.entry = Entry(tuple(self.pieces), known) if self.closed or (target and target.entry) else None
         self.closed, self.boundary = False, None
         if target is not None and target.loop == loop:
             self.target = None
-            if target.entry is None or is_same(self.entry, target.entry):
+            if target.entry is not None and not is_same(self.entry, target.entry):
+                target = None
+            while target is not None and not self.is_within(target.ranges):
+                target = target.earlier
+            if target is not None:
                 self.jump(target)
                 start = target.message
         return MainLoop(turns, start, loop)
 
+    def states(self) -> dict[str, dict[str, Any]]:
+        """The variables of each namespace, without places."""
+        return {
+            name: {key: value for key, value in space.items() if value is not self.places.get((name, key), self)}
+            for name, space in self.spaces.items()
+        }
+
+    def is_within(self, ranges: Mapping[tuple[str, str], tuple[float, float]]) -> bool:
+        """Whether the places have values of these ranges."""
+        return all(at in self.places and low <= self.places[at]._value <= high for at, (low, high) in ranges.items())
+
+    def leave(self) -> None:
+        """Ends a loop: its places are integers again."""
+        for (name, key), place in self.places.items():
+            if self.spaces[name][key] is place:
+                self.spaces[name][key] = place._value
+        self.places = {}
+
     def jump(self, target: Boundary) -> None:
         """Begins at a boundary."""
         for name, values in target.spaces.items():
-            space: dict[str, Any] = self.spaces[name]._Namespace__attrs
-            space.clear()
-            space.update(values)
+            self.spaces[name].update(values)
+        for at, ends in target.ranges.items():
+            self.places[at]._range = ends
+        self.earlier = target.earlier or target
         self.pieces.clear()
         self.start = self.length = target.length
         self.written, self.boundary = target.written, target
         budget = LEFT.get()
         if budget is not None:
-            budget[0] = self.limit - target.spent
+            budget[:] = [limit - spent for limit, spent in zip(self.limits, target.spent, strict=True)]
 
     def note_boundary(self, loop: int, message: int) -> None:
         """Keeps the state as the place where a later run can begin. Most runs can begin at one of the last messages."""
         budget = LEFT.get()
-        early = self.boundary is not None and message < len(self.messages) - LATE
+        ranges = {at: place._range for at, place in self.places.items()}
+        is_open = all(high == inf for _, high in ranges.values())
+        early = self.boundary is not None and message < len(self.messages) - LATE and not (ranges and is_open)
         if self.closed or self.stateful or early or budget is None:
             return
-        spaces = {name: dict(space._Namespace__attrs) for name, space in self.spaces.items()}
+        spaces = self.states()
         self.stateful = not is_plain(spaces)
         if not self.stateful:
-            spent = self.limit - budget[0]
-            self.boundary = Boundary(loop, message, self.entry, spaces, spent, self.length, self.written)
+            spent = [limit - left for limit, left in zip(self.limits, budget, strict=True)]
+            state = (spaces, spent, self.length, self.written, ranges, None if is_open else self.earlier)
+            self.boundary = Boundary(loop, message, self.entry, *state)
+            self.earlier = self.boundary if is_open else self.earlier
 
     def write(self, piece: str) -> None:
         """Adds a part of the text; `concat` will pay for it."""
@@ -209,6 +286,7 @@ class MainLoop:
         if not self.has_context:
             run.note_boundary(self.loop, max(self.start, len(run.messages)))
         run.closed = True
+        run.leave()
 
 
 class TurnLoop(LoopContext):
@@ -244,6 +322,13 @@ class TurnEnvironment(TemplateEnvironment):
     """The environment of templates that can begin at a boundary."""
 
     fit = skips = False
+    orders = True  # whether each integer in a namespace can be a place
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """`obj.attribute`; a variable of a namespace needs no check."""
+        if type(obj) is Namespace and attribute[:1] != "_" and attribute in obj._Namespace__attrs:
+            return obj._Namespace__attrs[attribute]
+        return super().getattr(obj, attribute)
 
     @staticmethod
     def writes() -> bool:
@@ -264,7 +349,7 @@ class TurnEnvironment(TemplateEnvironment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
-        names = {node.name for node in tree.find_all((nodes.Name, nodes.Filter))}  # type: ignore[attr-defined]
+        names = {node.name for node in tree.find_all((nodes.Name, nodes.Filter, nodes.Test))}  # type: ignore[attr-defined]
         self.fit = not any(tree.find_all(STATEFUL)) and not names & STATEFUL_NAMES
         if self.fit:
             noted: list[nodes.Node] = []
@@ -309,7 +394,7 @@ def call(name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Expr
 
 def is_plain(value: Any) -> bool:
     """Whether the value has no state: texts, numbers, and collections of them, but not parts that note what a template reads."""
-    if isinstance(value, Part):
+    if type(value) in (Part, Place):
         return False
     if isinstance(value, dict):
         return all(is_plain(key) and is_plain(item) for key, item in value.items())
@@ -347,19 +432,26 @@ def render_from(
     if not template.environment.fit:
         return None
     template.root_render_func.__globals__["LoopContext"] = make_loop
-    run = Run(messages, target, template.environment.skips)
+    if target is not None and target.ranges and not template.environment.orders:
+        target = None
+    run = Run(messages, target, template.environment)
     token = RUN.set(run)
     try:
         with allow_work(len(source) + size):
-            run.limit = (LEFT.get() or [0])[0]
+            run.limits = [*(LEFT.get() or ())]
             run.context = template.new_context({**variables, "messages": Turns(run, 0)})
             for piece in template.root_render_func(run.context):
                 run.write(piece)
             if run.unfit or (run.target is not None and run.target.entry is None):
                 return None
-            spend(target.written if run.start and target else 0)
+            spend(0, target.written if run.start and target else 0)
             return run.start, concat(run.pieces), run.boundary
-    except Exception:  # noqa: BLE001 - the whole run raises it again, with its place
-        return None
+    except Exception as error:  # noqa: BLE001 - the whole run raises it again, with its place
+        if run.unfit or not run.places or not isinstance(error, (TypeError, Unfit)):
+            return None
+        template.environment.orders = False
     finally:
         RUN.reset(token)
+    found = render_from(source, messages, variables, size, None)
+    template.environment.orders = found is None  # else the template does more than order integers
+    return found

@@ -339,11 +339,8 @@ class TextEncoder:
         """As `_cut_before`, where the core finds a cut among the last characters before the place."""
         start = max(least, place - NEAR - self._margin)
         data = utf8_or_none(str.__str__(old.after(start).part(0, place - start)))
-        cut = (
-            None
-            if data is None
-            else _core.find_cut(self._tok._engine, data, 0 if start == least else self._margin, True)
-        )
+        margin = 0 if start == least else self._margin
+        cut = None if data is None else _core.find_cut(self._tok._engine, data, margin, True)
         if data is None or cut is None:
             return None
         found = start + len(data[:cut].decode())
@@ -409,9 +406,8 @@ def join_placed(parts: Sequence[PlacedIds]) -> PlacedIds:
 
 def common_start(one: Marked, other: Marked) -> int:
     """The number of characters that both begin with, with the same origins."""
-    size = (
-        len(one) if str.startswith(other, str.__str__(one)) else common_length(str.__str__(other), [str.__str__(one)])
-    )
+    text, longer = str.__str__(one), str.__str__(other)
+    size = len(one) if longer.startswith(text) else common_length(longer, [text])
     start = 0
     for (end, origin), (other_end, other_origin) in zip(one.ends, other.ends, strict=False):
         if origin != other_origin:

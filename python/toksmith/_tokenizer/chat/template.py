@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache, partial, reduce, wraps
+from itertools import product
 from typing import Any
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes, pass_environment
@@ -25,9 +27,11 @@ from jinja2.visitor import NodeTransformer
 
 from ...errors import FormatError, InvalidOption
 from .budget import (
+    NODE,
     OPERATION,
     OverBudget,
     allow_work,
+    pay_copy,
     pay_filter,
     pay_items,
     pay_method,
@@ -37,7 +41,7 @@ from .budget import (
     size_of,
     spend,
 )
-from .marked import TEMPLATE, Marked, Origin, concat, mark_text
+from .marked import TEMPLATE, Marked, Origin, concat, join_parts, mark_text
 from .parts import ADVICE, NotText, Parts, refuse_lost
 
 __all__ = ["render_template"]
@@ -45,31 +49,13 @@ __all__ = ["render_template"]
 MOST_CHARACTERS = 1 << 18
 GENERATION = "{% generation %}"
 TEXTS = (nodes.TemplateData, nodes.Const)
-LOOP = {
-    "depth",
-    "depth0",
-    "first",
-    "index",
-    "index0",
-    "last",
-    "length",
-    "nextitem",
-    "previtem",
-    "revindex",
-    "revindex0",
-}
+LOOP = {"depth", "depth0", "first", "last", "length", "nextitem", "previtem"}
+LOOP |= {"index", "index0", "revindex", "revindex0"}
+OWN_TYPES = {"Marked": "str", "Part": "dict", "Parts": "list"}  # our types, and what they are for the caller
 COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
-FAILURES = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+FAILURES: tuple[type[Exception], ...] = (ArithmeticError, AssertionError, AttributeError, LookupError)
+FAILURES += (MemoryError, RecursionError, TypeError, ValueError)
 
 
 def pay_and_return(pay: Callable[[Any], None], value: Any) -> Any:
@@ -122,9 +108,11 @@ class TemplateRewriter(NodeTransformer):
         values: list[nodes.Expr] = part.args[0].items if is_call(part, "concat", "add") else []  # type: ignore[attr-defined]
         if not values or is_call(part, "concat"):
             return values or [part]
-        if not is_call(values[0], "own_texts"):
+        if not any(is_call(value, "own_texts") for value in values[:2]):
             return [part]
-        return [value if is_call(value, "own_texts") else self.call("as_text", [value], part) for value in values]
+        ways = ("as_first_text", *["as_text"] * (len(values) - 1))
+        pairs = zip(ways, values, strict=True)
+        return [value if is_call(value, "own_texts") else self.call(way, [value], part) for way, value in pairs]
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
         price = self.price(node)
@@ -161,19 +149,20 @@ class TemplateRewriter(NodeTransformer):
             node.node = self.visit(node.node)
             return node
         self.generic_visit(node)
-        return self.call("pay_value", [node], node) if isinstance(node.arg, nodes.Slice) else node
+        return self.call("pay_copied", [node], node) if isinstance(node.arg, nodes.Slice) else node
 
     def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:
         self.generic_visit(node)
         return self.call("pay_items", [node], node) if node.ctx == "load" else node
 
     def price(self, node: nodes.Node) -> nodes.Node:
-        """A statement that pays for a body: each of its nodes is an operation, and its texts are written."""
+        """A statement that pays for a body: each node is an operation, its texts are written, and it makes its collections."""
         found: Iterator[Any] = node.find_all(TEXTS)
         texts = (each.data if isinstance(each, nodes.TemplateData) else each.value for each in found)
         size = sum(len(text) for text in texts if isinstance(text, str))
         price = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)) + size)
-        return nodes.ExprStmt(self.call("spend", [price], node)).set_lineno(node.lineno)
+        room = nodes.Const(NODE * sum(1 for _ in node.find_all((nodes.List, nodes.Dict))))
+        return nodes.ExprStmt(self.call("spend", [price, room], node)).set_lineno(node.lineno)
 
     def own_text(self, text: str, node: nodes.Node) -> nodes.Expr:
         """The text of the template, marked."""
@@ -201,11 +190,19 @@ class TemplateCompiler(CodeGenerator):
             self.visit(argument, frame)
         self.write(brackets[1])
 
+    def visit_Filter(self, node: nodes.Filter, frame: Any) -> None:
+        if node.name == GENERATION:
+            self.write(f"environment.as_generated({frame.buffer})")
+        else:
+            super().visit_Filter(node, frame)
+
     def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
             super()._output_child_pre(node, frame, finalize)
         else:
-            self.write("(" if is_call(node, "own_texts", "concat", "as_text") else "environment.finalize(")
+            self.write(
+                "(" if is_call(node, "own_texts", "concat", "as_text", "as_first_text") else "environment.finalize("
+            )
 
     def _output_child_post(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
@@ -232,11 +229,11 @@ class Generation(Extension):
         return nodes.FilterBlock(body, nodes.Filter(None, GENERATION, [], [], None, None), lineno=line)
 
 
-def as_generated(text: str) -> Marked:
-    """The text of a block `{% generation %}`."""
-    marked = concat([text])
-    new = str.__new__(Marked, marked)
-    new.ends = tuple((end, generated_of(origin)) for end, origin in marked.ends)
+def as_generated(parts: list[Any]) -> Marked:
+    """The text of a block `{% generation %}`, which consists of these parts."""
+    marked = concat(parts)
+    new = marked if len(parts) > 1 else str.__new__(Marked, marked)
+    new.ends = tuple([(end, generated_of(origin)) for end, origin in marked.ends])
     return new
 
 
@@ -251,10 +248,12 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
     code_generator_class = TemplateCompiler
     concat = staticmethod(concat)
+    as_generated = staticmethod(as_generated)
     spend = staticmethod(spend)
     pay_operation = staticmethod(partial(pay_and_return, lambda _: spend(OPERATION)))
     pay_value = staticmethod(partial(pay_and_return, pay_value))
     pay_items = staticmethod(partial(pay_and_return, pay_items))
+    pay_copied = staticmethod(partial(pay_and_return, pay_copy))
     intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
     def __init__(self) -> None:
@@ -308,7 +307,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             pay_method(text, method.__name__, values)
         else:
             for value in (text, *values):
-                pay_value(value)
+                pay_copy(value)
         return super().call(context, function, *args, **kwargs)
 
     def add(self, values: list[Any]) -> Any:
@@ -316,6 +315,10 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         if all(type(value) is Marked for value in values):
             return concat(values)
         return reduce(lambda left, right: self.call_binop(None, "+", left, right), values)
+
+    def as_first_text(self, value: Any) -> Any:
+        """The first part of a sum of texts."""
+        return value if isinstance(value, str) else self.call_binop(None, "+", value, "")
 
     def as_text(self, value: Any) -> Any:
         """The second part of a sum of texts."""
@@ -466,9 +469,11 @@ def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
         InvalidOption: It refuses the messages.
     """
     template = compile_template(source)
+    environment = template.environment
+    context = Context(environment, {**environment.globals, **variables}, None, template.blocks)
     try:
         with allow_work(lambda: len(source) + size_of(variables)):
-            text = concat(template.root_render_func(template.new_context(dict(variables))))
+            text = join_parts(template.root_render_func(context))
     except TemplateRefusal as error:
         raise InvalidOption("messages", variables["messages"], f"what the template accepts; error: {error}") from None
     except OverBudget as error:
@@ -485,12 +490,17 @@ def render_template(source: str, variables: Mapping[str, Any]) -> Marked:
 
 
 def failure_of(problem: str, messages: Any) -> FormatError | InvalidOption:
-    """The error of a template that fails; it names the first message whose content is not a text, if one has such a content."""
-    for number, message in enumerate(messages):
-        content = message.get("content", "")
-        if not isinstance(content, str):
-            in_parts = isinstance(content, Parts)
-            found = f"message {number} with a content {'in parts' if in_parts else f'of type {type(content).__name__}'}"
-            allowed = f"a str as content, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
+    """The error of a template that fails; it names the first message whose role or content is not a text, if one has such a value."""
+    names = r"(?<=['\"])(?:toksmith\.[\w.]+\.)?(Marked|Parts?)(?= object'|['\"])"
+    problem = re.sub(names, lambda found: OWN_TYPES[found[1]], problem)
+    for (number, message), name in product(enumerate(messages), ("role", "content")):
+        value = message.get(name, None if f"no attribute '{name}'" in problem else "")
+        if not isinstance(value, str):
+            in_parts = isinstance(value, Parts)
+            if in_parts and "TypeError" in problem:
+                problem = "writes a list as a text"
+            kind = "in parts" if in_parts else f"of type {type(value).__name__}"
+            found = f"message {number} without {name}" if value is None else f"message {number} with a {name} {kind}"
+            allowed = f"a str as {name}, because the template {problem}{f'; {ADVICE}' if in_parts else ''}"
             return InvalidOption("messages", found, allowed)
     return FormatError("the chat template", None, problem)

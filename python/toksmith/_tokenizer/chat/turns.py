@@ -7,7 +7,6 @@ earlier ones again; otherwise the template writes everything. `segments.py` enco
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,20 +14,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate, chain, islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.arguments import check_int, check_items
+from ..._base.arguments import check_flag, check_int, check_items, check_text
 from ..._base.threads import one_call_at_a_time
 from ..._base.wording import number_of, preview_items
 from ...errors import FormatError, InvalidOption
 from ..session import IdEdit, common_prefix
 from .block_hashes import HASHES, SEED, hash_blocks
 from .budget import size_of
-from .conversation import add_origins, mark_message, need_templates, prepare_template
-from .ids import is_trusted, label_ids
+from .conversation import add_origins, check_mappings, mark_message, need_templates, prepare_template
+from .ids import is_trusted, label_ids, trusted_runs
 from .marked import Marked, concat, map_texts
 from .segments import Change, GrownText, Held, Kept, TextEncoder, before_of, first_place, last_end
 
@@ -140,7 +139,7 @@ class Conversation:
         self._version = 0
         self._views = {prompt: View(None, None, -1) for prompt in (False, True)}
         self._free, self._what = Lock(), "conversation"
-        self._put(check_items(messages, "messages", "mappings with role and content"))
+        self._put(check_mappings(messages, "messages", "mappings with role and content"))
         compile_template(self._source, TurnEnvironment)
         with suppress(*() if self._log.messages else (FormatError, InvalidOption)):  # many templates need a message
             self._view(False)
@@ -198,6 +197,8 @@ class Conversation:
         Returns: the change of the ids.
         Raises: as `Tokenizer.chat`.
         """
+        if not isinstance(role, str) and (content is not None or fields):
+            raise TypeError("pass a role with its content and fields, or a whole message alone")
         with self._or_nothing():
             self._put([{"role": role, "content": content, **fields} if isinstance(role, str) else role])
             return self._change(False, *self._render(False))
@@ -257,15 +258,13 @@ class Conversation:
             edit = self._change(False, start, tail, boundary)
             found = next((each for each in self._kept() if each.message == number), None)
             kept = count + closes if found or not count else 0
-            drifts = [kept] * (kept < len(sampled)) + [
-                each.drift for each in (found,) if each and each.drift is not None
-            ]
+            drifts = [kept] * (kept < len(sampled))
+            drifts += [found.drift] if found and found.drift is not None else []
             if drifts and drift == "refuse":
                 allowed = f"ids that are the canonical ids of the turn; number {min(drifts)} is not"
                 raise InvalidOption("ids", [*sampled], allowed)
-            canonical = np.append(
-                found.canonical if found else NO_IDS, np.array(sampled[-1:] if closes else (), np.uint32)
-            )
+            last = np.array(sampled[-1:] if closes else (), np.uint32)
+            canonical = np.append(found.canonical if found else NO_IDS, last)
             return replace(edit, kept=kept, drift=min(drifts, default=None), canonical=canonical, drifting=())
 
     @one_call_at_a_time
@@ -341,11 +340,12 @@ class Conversation:
             seed: The server's environment variable `PYTHONHASHSEED`; the
                 default is that of vLLM 0.33 without this variable.
         """
-        if algorithm not in HASHES:
+        check_text(seed, "seed")
+        if check_text(algorithm, "algorithm") not in HASHES:
             raise InvalidOption("algorithm", algorithm, " or ".join(map(repr, HASHES)))
         if check_int(block_size, "block_size") < 1:
             raise InvalidOption("block_size", block_size, "at least 1")
-        ids = self.prompt() if prompt else self.ids
+        ids = self.prompt() if check_flag(prompt, "prompt") else self.ids
         key = (block_size, prompt, algorithm, seed)
         old_ids, old = self._hashes.get(key, (NO_IDS, ()))
         known = old[: common_prefix(old_ids, ids) // block_size]
@@ -364,10 +364,15 @@ class Conversation:
             self._log.cut(size)
             raise
 
-    def _copy(self) -> Conversation:
-        new = copy.copy(self)
-        new._log, new._free = Log(*map(list.copy, self._log)), Lock()
+    def _copy(self, _memo: object = None) -> Conversation:
+        new = object.__new__(Conversation)
+        new.__dict__.update(self.__dict__, _log=Log(*map(list.copy, self._log)), _free=Lock())
         return new
+
+    __copy__ = __deepcopy__ = _copy
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Conversation cannot be pickled; keep its `turns`, and make it again")
 
     def _put(self, messages: Sequence[Any]) -> None:
         """Adds messages that are not rendered yet."""
@@ -414,18 +419,15 @@ class Conversation:
         end = common_prefix(before[head:][::-1], after[head:][::-1])
         moved = old.parts_after(change.common) if old else ()
         numbers = [origin.message for part in moved for _, origin in part.ends if origin.message >= 0]
-        were, are = (
-            {each.message: each.drift for each in (text.kept_after(place) if text else ())} for text in (old, new)
-        )
+        kept = (text.kept_after(place) if text else () for text in (old, new))
+        were, are = ({each.message: each.drift for each in places} for places in kept)
         return TurnEdit(
             change.kept + head,
             len(before) - head - end,
             after[head : len(after) - end].copy(),
             change.encoded,
             min(numbers, default=None),
-            drifting=tuple(
-                number for number, drift in sorted(are.items()) if drift is not None and were.get(number) is None
-            ),
+            drifting=tuple(sorted(at for at, drift in are.items() if drift is not None and were.get(at) is None)),
             replaced=tuple(sorted(were.keys() - are.keys())),
         )
 
@@ -470,15 +472,19 @@ class Conversation:
         return found[0], data[: found[1]].decode("utf-8", "surrogatepass")
 
     def _place_of_turn(self, prompt: Text, start: int, tail: Marked) -> int:
-        """Where in `tail`, the text from `start` on, the last message begins after the text of the prompt; -1 if it does not."""
+        """Where in `tail`, the text from `start` on, the last message begins after the text of the prompt; -1 if it does not.
+
+        A message can spell the marks of a prompt; these are other ids.
+        """
         number, old = len(self._log.messages) - 1, self._views[False].text
         place = last_end(prompt.runs_before(prompt.end), number) if prompt else 0
-        rest = str.__str__(prompt.after(place)) if prompt else ""
+        rest = prompt.after(place) if prompt else Marked()
         ends = ((start + end, origin) for end, origin in reversed(tail.ends))
         place = last_end(chain(ends, old.runs_before(start) if old else ()), number)
         whole = tail if place >= start else concat([before_of(old, place, start), tail])
-        begins = str.startswith(whole, rest, max(0, place - start))
-        return place + len(rest) - start if begins else -1
+        first = max(0, place - start)
+        written = whole.part(first, first + len(rest))
+        return place + len(rest) - start if trusted_runs(written) == trusted_runs(rest) else -1
 
     def _without(self, numbers: range) -> tuple[Conversation, TurnEdit]:
         """The conversation without some messages, and the change that this is."""

@@ -62,17 +62,21 @@ class Late:
     Args:
         make: Computes all columns.
         place: Computes the offsets alone; None where they need the other columns.
+        write: Computes the tokens alone; None where they need the other columns.
     """
 
     def __init__(
         self,
         ids: Sequence[int],
         make: Callable[[], Fixed],
+        *,
         special: int = 0,
         attention: int = 1,
         place: Callable[[], Places | None] = lambda: None,
+        write: Callable[[], Sequence[str] | None] = lambda: None,
     ) -> None:
-        self.ids, self.make, self.special, self.attention, self.place = ids, make, special, attention, place
+        self.ids, self.make, self.place, self.write = ids, make, place, write
+        self.special, self.attention = special, attention
 
     @cached_property
     def columns(self) -> Fixed:
@@ -82,9 +86,10 @@ class Late:
     def places(self) -> Places | None:
         return self.place()
 
-    @property
+    @cached_property
     def tokens(self) -> Sequence[str]:
-        return self.columns.tokens
+        tokens = None if "columns" in self.__dict__ else self.write()
+        return self.columns.tokens if tokens is None else tokens
 
     @cached_property
     def offsets(self) -> Sequence[Offsets]:
@@ -118,10 +123,14 @@ class Run(NamedTuple):
     type_id: int
     shift: int = 0
 
+    def tokens(self) -> Sequence[str]:
+        """The tokens of this run."""
+        return self.source.tokens[self.start : self.stop]
+
     def columns(self) -> Fixed:
         """The columns of this run, independent of the text and tokenizer."""
         part, src = slice(self.start, self.stop), self.source
-        columns = list(src.ids[part]), list(src.tokens[part]), list(src.offsets[part]), list(src.words[part])
+        columns = list(src.ids[part]), list(self.tokens()), list(src.offsets[part]), list(src.words[part])
         return Fixed(*columns, src.special, src.attention)
 
     def with_columns(self, source: Fixed | Late) -> Run:
@@ -163,7 +172,7 @@ class Encoding:
     @property
     def tokens(self) -> list[str]:
         """The token of each id."""
-        return [token for run in self._runs for token in run.source.tokens[run.start : run.stop]]
+        return [token for run in self._runs for token in run.tokens()]
 
     @property
     def type_ids(self) -> list[int]:

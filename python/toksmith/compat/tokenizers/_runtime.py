@@ -184,7 +184,7 @@ class Runtime:
         numbers = np.array(ids, np.int64)
         for id in numbers[self.blank_counts[0][numbers] < 0].tolist():
             self.blank_counts[:, id] = count_blanks(self.tokens[id])
-        if np.isin(numbers, self.written_as_in_text).any():
+        if not self.written_as_in_text.isdisjoint(ids):
             return None
         leading, trailing = self.blank_counts[:, numbers]
         return leading, trailing
@@ -194,12 +194,16 @@ class Runtime:
         """These numbers for each id, or -1 before their first use: shape (2, ids)."""
         return np.full((2, max(self.tokens, default=0) + 1), -1, np.int64)
 
+    def tokens_alone(self, ids: Sequence[int]) -> list[str] | None:
+        """The tokens of ids, without the other columns; None if the text decides."""
+        return [self.tokens[id] for id in ids] if self.written_as_in_text.isdisjoint(ids) else None
+
     @cached_property
-    def written_as_in_text(self) -> list[int]:
+    def written_as_in_text(self) -> frozenset[int]:
         """The ids of added tokens that include white space around them, or match normalized text, and of unknown text."""
         changed = [each["id"] for each in self.value["added_tokens"] if each["lstrip"] or each["rstrip"]]
         changed += [id for id, token in self.written.items() if token != self.tokens[id]]
-        return changed if self.unknown is None else [*changed, self.unknown]
+        return frozenset(changed if self.unknown is None else [*changed, self.unknown])
 
     def rows(self, text: str) -> list[tuple[int, str, tuple[int, int]]]:
         """The ids of a text by the model alone: each with its token and range of bytes."""

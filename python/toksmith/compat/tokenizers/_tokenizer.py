@@ -490,7 +490,10 @@ def source_of(runtime: Runtime, text: Any, ids: Iterator[list[int]], words: bool
     if not words:
         text_ids = next(ids)
         return Late(
-            text_ids, partial(runtime.columns, text, as_text), place=partial(runtime.places, text, text_ids, as_text)
+            text_ids,
+            partial(runtime.columns, text, as_text),
+            place=partial(runtime.places, text, text_ids, as_text),
+            write=partial(runtime.tokens_alone, text_ids),
         )
     parts = [source_of(runtime, word, ids, False, as_text) for word in text]
 

@@ -221,9 +221,16 @@ def trim_offsets(encoding: Encoding, prefix: bool) -> Encoding:
     """An encoding, and its overflow, with offsets that leave out white space at the ends of byte-level tokens."""
     runs = []
     for number, run in enumerate(encoding._runs):
-        ids, options = run.source.ids[run.start : run.stop], (run, number == 0, prefix)
-        marks = run.source.special, run.source.attention
-        runs.append(run.with_columns(Late(ids, partial(trim_run, *options), *marks, partial(trim_places, *options))))
+        part, options = slice(run.start, run.stop), (run, number == 0, prefix)
+        source = Late(
+            run.source.ids[part],
+            partial(trim_run, *options),
+            special=run.source.special,
+            attention=run.source.attention,
+            place=partial(trim_places, *options),
+            write=run.tokens,
+        )
+        runs.append(run.with_columns(source))
     return Encoding(runs, [trim_offsets(each, prefix) for each in encoding.overflowing], encoding._ranges)
 
 
