@@ -12,6 +12,7 @@ use toksmith_core::Error;
 use toksmith_core::count::arena::Arena;
 use toksmith_core::count::counter::Counter as CoreCounter;
 use toksmith_core::count::dropped::{LeftOut, Rare};
+use toksmith_core::count::rows::{self, Rows};
 use toksmith_core::count::worker::CountLimits;
 use toksmith_core::count::{CountFacts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::count::{jsonl, tsv};
@@ -218,13 +219,10 @@ impl CountedPieces {
         facts: Arg<(u64, LeftOutSums, RareLeftOut)>,
     ) -> PyResult<Self> {
         let splitter = Splitter::new(&patterns.0).map_err(|error| errors::to_py(py, error))?;
-        let [ends, counts, documents, bytes] = &columns.0;
-        let [ends, counts, documents, bytes] =
-            [ends.as_slice()?, counts.as_slice()?, documents.as_slice()?, bytes.as_slice()?];
+        let rows = rows_of(blob, &columns.0, 0)?;
         call(py, WATCHED, |stop| {
-            let positions = !documents.is_empty() || counts.is_empty();
-            let arena = arena_of(blob, ends, counts, positions.then_some((documents, bytes)))?;
-            CoreCounts::from_arena(splitter, arena, facts_of(facts.0, positions), stop)
+            let positions = rows.firsts.is_some() || rows.counts.is_empty();
+            CoreCounts::from_arena(splitter, arena_of(&rows)?, facts_of(facts.0, positions), stop)
         })
         .map(Self)
     }
@@ -278,13 +276,7 @@ impl CountedPieces {
             }
             Ok(sorted)
         })?;
-        let column = |of: fn(&Tally) -> u64| {
-            let known = sorted.tallies.iter().map(of);
-            PyArray1::from_iter(py, known)
-        };
-        let ends = PyArray1::from_slice(py, &sorted.ends);
-        let columns = [ends, column(|tally| tally.count), column(|tally| tally.first.0), column(|tally| tally.first.1)];
-        Ok((PyBytes::new(py, &sorted.bytes), columns))
+        Ok(columns_of(py, &sorted))
     }
 
     /// The lines in the order of the pieces' bytes.
@@ -344,25 +336,80 @@ impl CountedPieces {
     }
 }
 
+/// Refuses rows whose pieces do not follow `before` in byte order, or have no count; `number` rows come before.
+#[guarded]
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn check_rows(
+    py: Python<'_>,
+    before: &[u8],
+    number: usize,
+    blob: &[u8],
+    columns: Arg<[PyReadonlyArray1<'_, u64>; 4]>,
+) -> PyResult<()> {
+    let rows = rows_of(blob, &columns.0, 0)?;
+    call(py, table_weight(blob.len()), |stop| check_columns(&rows)?.check(before, number, stop))
+}
+
+/// Some rows: the bytes of their pieces, the columns, and the number of rows that are merged.
+type RowColumns<'py> = (Bound<'py, PyBytes>, [PyReadonlyArray1<'py, u64>; 4], usize);
+
+/// The sums of all rows up to the least of the runs' last pieces, and the number of merged rows of each run.
+#[guarded]
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn merge_rows<'py>(
+    py: Python<'py>,
+    runs: Arg<Vec<RowColumns<'py>>>,
+    threads: usize,
+) -> PyResult<(Columns<'py>, Vec<usize>)> {
+    let runs = runs.0.iter().map(|(blob, columns, start)| rows_of(blob.as_bytes(), columns, *start));
+    let runs = runs.collect::<PyResult<Vec<_>>>()?;
+    let (sums, merged) = call(py, WATCHED, |stop| {
+        runs.iter().try_for_each(|rows| check_columns(rows).map(drop))?;
+        rows::merge_rows(&runs, threads, stop)
+    })?;
+    Ok((columns_of(py, &sums), merged))
+}
+
+fn rows_of<'a>(bytes: &'a [u8], columns: &'a [PyReadonlyArray1<'_, u64>; 4], start: usize) -> PyResult<Rows<'a>> {
+    let [ends, counts, documents, places] = columns;
+    let firsts = (documents.as_slice()?, places.as_slice()?);
+    let firsts = (!firsts.0.is_empty()).then_some(firsts);
+    Ok(Rows { bytes, ends: ends.as_slice()?, counts: counts.as_slice()?, firsts, start })
+}
+
+fn columns_of<'py>(py: Python<'py>, arena: &Arena) -> Columns<'py> {
+    let column = |of: fn(&Tally) -> u64| {
+        let known = arena.tallies.iter().map(of);
+        PyArray1::from_iter(py, known)
+    };
+    let ends = PyArray1::from_slice(py, &arena.ends);
+    let columns = [ends, column(|tally| tally.count), column(|tally| tally.first.0), column(|tally| tally.first.1)];
+    (PyBytes::new(py, &arena.bytes), columns)
+}
+
+/// Refuses rows whose columns do not belong together.
+fn check_columns<'r, 'a>(rows: &'r Rows<'a>) -> toksmith_core::Result<&'r Rows<'a>> {
+    check_ends(rows.bytes, rows.ends)?;
+    let firsts = rows.firsts.map_or([rows.ends.len(); 2], |(documents, bytes)| [documents.len(), bytes.len()]);
+    if [rows.counts.len(), firsts[0], firsts[1]].iter().all(|&len| len == rows.ends.len()) {
+        return Ok(rows);
+    }
+    let problem = "the columns do not belong together: their lengths differ".to_owned();
+    Err(Error::Format { place: None, problem })
+}
+
 fn facts_of((documents, long, rare): (u64, LeftOutSums, RareLeftOut), positions: bool) -> CountFacts {
     let long = LeftOut { pieces: long.0, bytes: long.1 };
     let rare = Rare { out: LeftOut { pieces: rare.0, bytes: rare.1 }, pair: rare.2 };
     CountFacts { documents, positions, long, rare }
 }
 
-fn arena_of(
-    blob: &[u8],
-    ends: &[u64],
-    counts: &[u64],
-    positions: Option<(&[u64], &[u64])>,
-) -> toksmith_core::Result<Arena> {
-    let (documents, bytes) = positions.unwrap_or((counts, counts));
-    check_ends(blob, ends)?;
-    if [counts.len(), documents.len(), bytes.len()].iter().any(|&len| len != ends.len()) {
-        let problem = "the columns do not belong together: their lengths differ".to_owned();
-        return Err(Error::Format { place: None, problem });
-    }
-    let firsts = documents.iter().zip(bytes).map(|(&document, &byte)| (document, byte));
+fn arena_of(rows: &Rows<'_>) -> toksmith_core::Result<Arena> {
+    let Rows { bytes, ends, counts, firsts, .. } = check_columns(rows)?;
+    let (documents, places) = firsts.unwrap_or((counts, counts));
+    let firsts = documents.iter().zip(places).map(|(&document, &byte)| (document, byte));
     let tallies = counts.iter().zip(firsts).map(|(&count, first)| Tally { count, first }).collect();
-    Ok(Arena { bytes: blob.to_vec(), ends: ends.to_vec(), tallies })
+    Ok(Arena { bytes: bytes.to_vec(), ends: ends.to_vec(), tallies })
 }

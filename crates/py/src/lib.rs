@@ -58,7 +58,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<packed::PackedFile>()?;
     module.add_class::<counting::Counter>()?;
     module.add_class::<counting::CountedPieces>()?;
+    module.add_function(wrap_pyfunction!(counting::check_rows, module)?)?;
     module.add_function(wrap_pyfunction!(counting::line_feeds, module)?)?;
+    module.add_function(wrap_pyfunction!(counting::merge_rows, module)?)?;
     module.add_function(wrap_pyfunction!(counting::row_text, module)?)?;
     module.add_class::<training::LearnedMerges>()?;
     module.add_function(wrap_pyfunction!(offsets::encode_with_offsets, module)?)?;

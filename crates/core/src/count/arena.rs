@@ -94,7 +94,7 @@ impl Arena {
         pieces.zip(self.tallies.iter().copied())
     }
 
-    /// The numbers of the pieces in the order of their bytes.
+    /// The numbers of the pieces in the order of their bytes; stretches that are sorted already are merged.
     #[must_use]
     pub fn byte_order(&self) -> Vec<u32> {
         let prefix = |piece: &[u8]| {
@@ -104,7 +104,7 @@ impl Arena {
             u64::from_be_bytes(bytes)
         };
         let mut keys: Vec<_> = self.iter().zip(0u32..).map(|((piece, _), number)| (prefix(piece), number)).collect();
-        keys.sort_unstable_by(|left, right| {
+        keys.sort_by(|left, right| {
             let bytes = || self.piece(left.1 as usize).cmp(self.piece(right.1 as usize));
             left.0.cmp(&right.0).then_with(bytes)
         });

@@ -3,8 +3,8 @@
 //! Reading order: this file has the value [`PieceCounts`], which files hold and training takes. [`mod@counter`] makes
 //! it from documents on several threads: [`worker`] is the work of one thread and the shared state, [`tally`] its
 //! table, and [`spill`] writes a table to disk when memory is short. [`sort`] sorts the pieces of a table.
-//! [`mod@arena`] holds the result, [`dropped`] the sums of left-out pieces, [`jsonl`] reads rows, and [`tsv`] writes
-//! and reads counts as text.
+//! [`mod@arena`] holds the result, [`dropped`] the sums of left-out pieces, [`jsonl`] reads rows, [`tsv`] writes and
+//! reads counts as text, and [`rows`] adds up sorted files of counts.
 //!
 //! Left out: splitting ([`crate::split`]), merging ([`mod@crate::train`]), and reading files, which the Python package
 //! does.
@@ -13,6 +13,7 @@ pub mod arena;
 pub mod counter;
 pub mod dropped;
 pub mod jsonl;
+pub mod rows;
 pub mod sort;
 pub mod spill;
 pub mod tally;
@@ -102,13 +103,14 @@ impl PieceCounts {
         let bad = |place: usize, problem: &str| {
             Err(Error::Format { place: Some(format!("row {}", place + 1)), problem: problem.to_owned() })
         };
-        let mut pieces = HashSet::with_capacity(arena.len());
+        let is_sorted = arena.iter().is_sorted_by(|left, right| left.0 < right.0);
+        let mut pieces = HashSet::new();
         for (place, (piece, tally)) in arena.iter().enumerate() {
             stop.check()?;
             if piece.is_empty() || tally.count == 0 {
                 return bad(place, "expected a piece of at least one byte with a count of at least 1");
             }
-            if !pieces.insert(piece) {
+            if !is_sorted && !pieces.insert(piece) {
                 return bad(place, "the piece is in an earlier row already; expected each once");
             }
         }
