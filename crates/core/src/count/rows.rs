@@ -86,7 +86,8 @@ pub fn merge_rows(runs: &[Rows<'_>], threads: usize, stop: &Stop) -> Result<(Are
     };
     let stops: Vec<_> = runs.iter().map(|rows| rows.find(|piece| piece <= last)).collect();
     let sizes = || runs.iter().zip(&stops).map(|(rows, stop)| stop - rows.start);
-    let threads = if sizes().sum::<usize>() < ALONE { 1 } else { threads };
+    let all: usize = sizes().sum();
+    let threads = if all < ALONE { 1 } else { threads.min(all) };
     let mut cuts = vec![runs.iter().map(|rows| rows.start).collect::<Vec<_>>()];
     if let Some((size, longest)) = sizes().zip(runs).max_by_key(|(size, _)| *size) {
         cuts.extend((1..threads).map(|share| {

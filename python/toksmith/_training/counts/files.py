@@ -12,6 +12,7 @@ from io import SEEK_END
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import _core
 from ..._base.paths import Room, check_regular, describe_error, path_or_url, printable_path, read_file
@@ -93,15 +94,20 @@ def write_parquet(core: _core.CountedPieces, facts: Facts, name: str, out: Binar
     """Writes counts to an open Parquet file; errors name it `name`."""
     arrow = require_pyarrow(name)
     blob, columns = core.columns()
-    ends, *rest = columns if core.positions else columns[:2]
-    offsets = arrow.py_buffer(np.concatenate([[0], ends.astype(np.int64)]).astype(np.int64))
-    pieces = arrow.Array.from_buffers(arrow.large_binary(), len(ends), [None, offsets, arrow.py_buffer(blob)])
-    names = ["piece", "count", *POSITIONS][: len(rest) + 1]
-    table = arrow.table([pieces, *map(arrow.array, rest)], names=names).replace_schema_metadata({KEY: facts.dump()})
+    table = count_table(blob, columns if core.positions else columns[:2], facts, arrow)
     # Without a dictionary, because pieces hardly repeat in a column.
     with arrow.parquet.ParquetWriter(out, table.schema, compression="zstd", use_dictionary=False) as writer:
         if len(table):
             writer.write_table(table, row_group_size=ROWS_IN_A_GROUP)
+
+
+def count_table(blob: bytes, columns: Sequence[NDArray[np.uint64]], facts: Facts, arrow: Any) -> Any:
+    """The Arrow table of a file: the pieces, given their bytes and ends, and the other columns."""
+    ends, *rest = columns
+    offsets = arrow.py_buffer(np.concatenate([[0], ends.astype(np.int64)]).astype(np.int64))
+    pieces = arrow.Array.from_buffers(arrow.large_binary(), len(ends), [None, offsets, arrow.py_buffer(blob)])
+    names = ["piece", "count", *POSITIONS][: len(columns)]
+    return arrow.table([pieces, *map(arrow.array, rest)], names=names).replace_schema_metadata({KEY: facts.dump()})
 
 
 def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:

@@ -6,15 +6,11 @@ separately, each from document 0, get correct first positions: these are moved b
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from array import array
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
-from itertools import compress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -23,12 +19,13 @@ import numpy as np
 from ... import _core
 from ..._base.arguments import check_flag
 from ..._base.paths import printable_path
+from ..._base.threads import thread_count
 from ..._storage.atomic_files import AtomicFiles, wrap_write_errors
 from ..._storage.folders import Folder, folder_at
 from ..._storage.temporary_folder import temporary_folder
 from ...errors import FormatError, InvalidOption, JobError
 from .files import SUFFIXES, Facts, suffix_of
-from .sorted import CountFile, CountRows, CountWriter, count_file, rows_of
+from .sorted import NONE, CountFile, CountRows, CountWriter, count_file, join_rows, row_groups, rows_of
 
 MOST_OPEN = 32
 MOST = 1 << 64
@@ -171,32 +168,28 @@ def merge_into_file(
     with temporary_folder(folder) as rounds:
         remaining = merge_in_rounds(files, rounds, positions=positions)
         if least > 1:  # the facts come first in the file, and record the left-out pieces
-            facts = add_rare_facts(facts, merge_rows(remaining), least)
+            facts = add_rare_facts(facts, merge_rows(remaining, positions=False), least)
         with AtomicFiles([path]) as output:
             out = output.add(path)
-            sums = RunningSums(facts)
+            pieces, size, digest = 0, facts.long[1] + facts.rare[1], 0
             with CountWriter(out.file, printable_path(path), facts, positions=positions) as writer:
-                for rows in frequent_rows(merge_rows(remaining), least):
-                    sums.add(rows)
-                    writer.add(rows)
+                rows_of_parts = merge_rows(remaining, positions=positions)
+                for rows in row_groups(rows.where(rows.counts >= np.uint64(least)) for rows in rows_of_parts):
+                    core = rows.core()
+                    pieces, size, digest = pieces + core.unique, size + core.bytes, digest + int(core.digest, 16)
+                    refuse_sum(size)
+                    writer.write_group(rows)
             output.place()
-    return CountSums(facts, positions, sums.pieces, sums.bytes, f"{sums.digest % (1 << 128):032x}")
+    return CountSums(facts, positions, pieces, size, f"{digest % (1 << 128):032x}")
 
 
 def merge_in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Facts]:
     """The sums of files, for training."""
     facts, positions = sum_facts(files)
-    blob, ends = bytearray(), array("Q")
-    columns = [array("Q") for _ in range(3)]
-    with temporary_folder() as rounds:
-        for rows in merge_rows(merge_in_rounds(files, rounds, positions=positions)):
-            for piece in rows.pieces:
-                blob += piece
-                ends.append(len(blob))
-            for column, values in zip(columns, rows[1:] if positions else rows[1:2], strict=False):
-                column.extend(values)
-    arrays = [np.frombuffer(column, np.uint64) if column else np.empty(0, np.uint64) for column in (ends, *columns)]
-    return _core.CountedPieces.from_columns(facts.patterns, bytes(blob), arrays, facts.core()), facts
+    with temporary_folder() as folder:
+        remaining = merge_in_rounds(files, folder, positions=positions)
+        rows = join_rows([*merge_rows(remaining, positions=positions)])
+    return _core.CountedPieces.from_columns(facts.patterns, rows.blob, rows[1:], facts.core()), facts
 
 
 @contextmanager
@@ -224,8 +217,8 @@ def merge_in_rounds(files: Sequence[MovedFile], folder: Path, *, positions: bool
             number += 1
             facts = replace(sum_facts(batch)[0], spans=[])
             with new_file(path) as file, CountWriter(file, str(path), facts, positions=positions) as writer:
-                for rows in merge_rows(batch):
-                    writer.add(rows)
+                for rows in row_groups(merge_rows(batch, positions=positions)):
+                    writer.write_group(rows)
             next_round.append(MovedFile(CountFile(path, facts, positions, None), 0))
             for source in batch:
                 if source.file.path.parent == folder:
@@ -236,94 +229,45 @@ def merge_in_rounds(files: Sequence[MovedFile], folder: Path, *, positions: bool
 
 
 class Head:
-    """The next rows of a file."""
+    """The rows of a file that were read, and how many of these are merged."""
 
-    def __init__(self, rows: Iterator[CountRows]) -> None:
-        self._rows = rows
-        self.place = 0
-        self.rows = CountRows([], [], [], [])
+    def __init__(self, reader: Iterator[CountRows]) -> None:
+        self._reader, self.rows, self.merged = reader, CountRows(b"", NONE, NONE), 0
 
     def fill(self) -> bool:
-        """Reads more rows if all are taken; False at the end of the file."""
-        if self.place == len(self.rows.pieces):
-            self.rows, self.place = next(self._rows, CountRows([], [], [], [])), 0
-        return bool(self.rows.pieces)
-
-    def take_until(self, last: bytes) -> CountRows:
-        start, self.place = self.place, bisect_right(self.rows.pieces, last, self.place)
-        return self.rows.part(start, self.place)
+        """Reads more rows if all are merged; False at the end of the file."""
+        if self.merged == len(self.rows.ends):
+            self.rows, self.merged = next(self._reader, CountRows(b"", NONE, NONE)), 0
+        return len(self.rows.ends) > 0
 
 
-def merge_rows(files: Sequence[MovedFile]) -> Iterator[CountRows]:
+def merge_rows(files: Sequence[MovedFile], *, positions: bool) -> Iterator[CountRows]:
     """The summed rows of files in the order of the pieces, a part at a time."""
+    threads = thread_count(None)
     with ExitStack() as open_files:
-        heads = []
-        for moved_file in files:
-            rows = rows_of(moved_file.file, moved_file.moved)
-            open_files.callback(rows.close)
-            heads.append(Head(rows))
+        readers = [rows_of(moved_file.file, moved_file.moved, positions=positions) for moved_file in files]
+        heads = [Head(open_files.enter_context(closing(reader))) for reader in readers]
         while heads := [head for head in heads if head.fill()]:
-            # Every file has all its rows up to this piece in its head.
-            last = min(head.rows.pieces[-1] for head in heads)
-            yield sum_rows([head.take_until(last) for head in heads])
-
-
-def sum_rows(parts: Sequence[CountRows]) -> CountRows:
-    """The sum of some sorted rows, in the order of the pieces' bytes."""
-    totals: dict[bytes, int] = {}
-    firsts: dict[bytes, tuple[int, int]] = {}
-    for rows in parts:
-        for piece, count in zip(rows.pieces, rows.counts, strict=True):
-            totals[piece] = totals.get(piece, 0) + count
-        for piece, document, byte in zip(rows.pieces, rows.documents, rows.bytes, strict=False):
-            place = (document, byte)
-            if place < firsts.setdefault(piece, place):
-                firsts[piece] = place
-    pieces = sorted(totals)
-    counts = [totals[piece] for piece in pieces]
-    refuse_sum(max(counts))
-    places = [firsts[piece] for piece in pieces] if len(firsts) == len(pieces) else []
-    return CountRows(pieces, counts, [place[0] for place in places], [place[1] for place in places])
-
-
-def frequent_rows(parts: Iterator[CountRows], least: int) -> Iterator[CountRows]:
-    """The rows with counts of at least `least`."""
-    for rows in parts:
-        if least <= 1:
-            yield rows
-            continue
-        enough = [count >= least for count in rows.counts]
-        numbers = (list(compress(column, enough)) for column in (rows.counts, rows.documents, rows.bytes))
-        yield CountRows(list(compress(rows.pieces, enough)), *numbers)
+            runs = [(head.rows.blob, head.rows[1:], head.merged) for head in heads]
+            (blob, columns), merged = _core.merge_rows(runs, threads)
+            for head, place in zip(heads, merged, strict=True):
+                head.merged = place
+            yield CountRows(blob, *columns[: 4 if positions else 2])
 
 
 def add_rare_facts(facts: Facts, parts: Iterator[CountRows], least: int) -> Facts:
     """The facts with the pieces below `least` left out: their number, their bytes, and the highest count of two adjacent bytes."""
     pieces = size = 0
     pairs = np.zeros(1 << 16, np.uint64)
-    for rows in parts:
-        for piece, count in zip(rows.pieces, rows.counts, strict=True):
-            if count < least:
-                pieces, size = pieces + count, size + count * len(piece)
-                codes = np.frombuffer(piece, np.uint8).astype(np.intp)
-                np.add.at(pairs, codes[:-1] << 8 | codes[1:], np.uint64(count))
+    for part in parts:
+        rows = part.where(part.counts < np.uint64(least))
+        pieces, size = pieces + sum(rows.counts.tolist()), size + rows.core().bytes
+        codes = np.frombuffer(rows.blob, np.uint8).astype(np.intp)
+        counts = np.repeat(rows.counts, np.diff(rows.ends, prepend=np.uint64(0)).astype(np.intp))
+        counts[rows.ends.astype(np.intp) - 1] = 0  # the last byte of a piece and the next byte are not a pair
+        np.add.at(pairs, codes[:-1] << 8 | codes[1:], counts[:-1])
     added_facts = (pieces, size, int(pairs.max()))
     rare = tuple(map(int.__add__, facts.rare, added_facts))
     for number in rare:
         refuse_sum(number)
     return replace(facts, rare=(rare[0], rare[1], rare[2]))
-
-
-class RunningSums:
-    """The sums over rows: pieces, bytes and digest."""
-
-    def __init__(self, facts: Facts) -> None:
-        self.pieces = self.digest = 0
-        self.bytes = facts.long[1] + facts.rare[1]
-
-    def add(self, rows: CountRows) -> None:
-        self.pieces += len(rows.pieces)
-        for piece, count in zip(rows.pieces, rows.counts, strict=True):
-            self.bytes += len(piece) * count
-            self.digest += count * int.from_bytes(hashlib.sha256(piece).digest()[:16], "little")
-        refuse_sum(self.bytes)
