@@ -272,13 +272,13 @@ def test_few_files_are_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         parts[number % 12].save(tmp_path / f"{number:03}.parquet")
     is_open, most, real = 0, 0, _sorted.rows_of
 
-    def watched(*given: Any) -> Iterator[_sorted.CountRows]:
+    def watched(*given: Any, **options: Any) -> Iterator[_sorted.CountRows]:
         nonlocal is_open, most
         is_open += 1
         most = max(most, is_open)
         try:
-            for rows in real(*given):
-                assert len(rows.pieces) <= 5
+            for rows in real(*given, **options):
+                assert len(rows.ends) <= 5
                 yield rows
         finally:
             is_open -= 1
@@ -339,7 +339,7 @@ def test_two_jobs_follow_each_other(tmp_path: Path) -> None:
         (b"1\ta\n1\ta\n", "row 2: the piece is in an earlier row"),
         (b"0\ta\n", "row 1: expected a piece of at least one byte"),
         (b"x\ta\n", "2: the count is not a 64-bit number"),
-        (b"18446744073709551615\ta\n", "expected sums below"),
+        (b"18446744073709551615\ta\n", "expected counts whose sum is below"),
     ],
 )
 def test_hostile_lines_are_refused(lines: bytes, said: str | None, tmp_path: Path) -> None:

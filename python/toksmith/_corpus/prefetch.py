@@ -144,8 +144,8 @@ def map_ordered(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def write_in_background(blocks: Generator[T, None, None], write: Callable[[T], None]) -> Iterator[None]:
-    """Calls `write` for each block, in order, on another thread while this thread makes the next blocks."""
+def write_in_background(blocks: Generator[V, None, None], write: Callable[[V], T]) -> Iterator[T]:
+    """Calls `write` for each block, in order, on another thread while this thread makes the next blocks. Yields the results."""
     results = map_ordered(lambda block, _: write(block), blocks, 1, lambda _: False)
     with closing(blocks), closing(results):
         yield from results

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +22,7 @@ from ... import _core
 from ..._base.arguments import check_flag
 from ..._base.paths import printable_path
 from ..._base.threads import thread_count
+from ..._corpus.prefetch import write_in_background
 from ..._storage.atomic_files import AtomicFiles, wrap_write_errors
 from ..._storage.folders import Folder, folder_at
 from ..._storage.temporary_folder import temporary_folder
@@ -171,16 +174,15 @@ def merge_into_file(
             facts = add_rare_facts(facts, merge_rows(remaining, positions=False), least)
         with AtomicFiles([path]) as output:
             out = output.add(path)
-            pieces, size, digest = 0, facts.long[1] + facts.rare[1], 0
+            sums = (0, facts.long[1] + facts.rare[1], 0)
             with CountWriter(out.file, printable_path(path), facts, positions=positions) as writer:
-                rows_of_parts = merge_rows(remaining, positions=positions)
-                for rows in row_groups(rows.where(rows.counts >= np.uint64(least)) for rows in rows_of_parts):
-                    core = rows.core()
-                    pieces, size, digest = pieces + core.unique, size + core.bytes, digest + int(core.digest, 16)
-                    refuse_sum(size)
-                    writer.write_group(rows)
+                parts = merge_rows(remaining, positions=positions)
+                groups = row_groups(rows.where(rows.counts >= np.uint64(least)) for rows in parts)
+                for added in write_in_background(groups, writer.write_group):
+                    sums = (sums[0] + added[0], sums[1] + added[1], (sums[2] + added[2]) % (1 << 128))
+                    refuse_sum(sums[1])
             output.place()
-    return CountSums(facts, positions, pieces, size, f"{digest % (1 << 128):032x}")
+    return CountSums(facts, positions, sums[0], sums[1], f"{sums[2]:032x}")
 
 
 def merge_in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Facts]:
@@ -217,8 +219,7 @@ def merge_in_rounds(files: Sequence[MovedFile], folder: Path, *, positions: bool
             number += 1
             facts = replace(sum_facts(batch)[0], spans=[])
             with new_file(path) as file, CountWriter(file, str(path), facts, positions=positions) as writer:
-                for rows in row_groups(merge_rows(batch, positions=positions)):
-                    writer.write_group(rows)
+                deque(write_in_background(row_groups(merge_rows(batch, positions=positions)), writer.write_group), 0)
             next_round.append(MovedFile(CountFile(path, facts, positions, None), 0))
             for source in batch:
                 if source.file.path.parent == folder:
@@ -229,24 +230,29 @@ def merge_in_rounds(files: Sequence[MovedFile], folder: Path, *, positions: bool
 
 
 class Head:
-    """The rows of a file that were read, and how many of these are merged."""
+    """The rows of a file that were read, and how many of these are merged; `pool` reads the next rows meanwhile."""
 
-    def __init__(self, reader: Iterator[CountRows]) -> None:
-        self._reader, self.rows, self.merged = reader, CountRows(b"", NONE, NONE), 0
+    def __init__(self, reader: Iterator[CountRows], pool: Executor) -> None:
+        self._read = lambda: pool.submit(next, reader, CountRows(b"", NONE, NONE))
+        self._next, self.rows, self.merged = self._read(), CountRows(b"", NONE, NONE), 0
 
     def fill(self) -> bool:
-        """Reads more rows if all are merged; False at the end of the file."""
+        """Takes the next rows if all are merged; False at the end of the file."""
         if self.merged == len(self.rows.ends):
-            self.rows, self.merged = next(self._reader, CountRows(b"", NONE, NONE)), 0
+            self.rows, self.merged = self._next.result(), 0
+            self._next = self._read()
         return len(self.rows.ends) > 0
 
 
-def merge_rows(files: Sequence[MovedFile], *, positions: bool) -> Iterator[CountRows]:
+def merge_rows(files: Sequence[MovedFile], *, positions: bool) -> Generator[CountRows, None, None]:
     """The summed rows of files in the order of the pieces, a part at a time."""
     threads = thread_count(None)
     with ExitStack() as open_files:
-        readers = [rows_of(moved_file.file, moved_file.moved, positions=positions) for moved_file in files]
-        heads = [Head(open_files.enter_context(closing(reader))) for reader in readers]
+        readers = [
+            open_files.enter_context(closing(rows_of(each.file, each.moved, positions=positions))) for each in files
+        ]
+        pool = open_files.enter_context(ThreadPoolExecutor(threads))
+        heads = [Head(reader, pool) for reader in readers]
         while heads := [head for head in heads if head.fill()]:
             runs = [(head.rows.blob, head.rows[1:], head.merged) for head in heads]
             (blob, columns), merged = _core.merge_rows(runs, threads)

@@ -70,7 +70,7 @@ def join_rows(parts: Sequence[CountRows]) -> CountRows:
     return CountRows(b"".join(rows.blob for rows in parts), *columns) if parts else CountRows(b"", NONE, NONE)
 
 
-def row_groups(parts: Iterable[CountRows]) -> Iterator[CountRows]:
+def row_groups(parts: Iterable[CountRows]) -> Generator[CountRows, None, None]:
     """The same rows in the groups of a file."""
     held: list[CountRows] = []
     for part in parts:
@@ -182,10 +182,13 @@ class CountWriter:
             with suppress(OSError, ValueError):  # otherwise its finalizer would write to the closed file
                 self._writer.close()
 
-    def write_group(self, rows: CountRows) -> None:
+    def write_group(self, rows: CountRows) -> tuple[int, int, int]:
+        """Writes rows; returns the number of pieces, the bytes of all occurrences, and the digest."""
+        core = rows.core()
         with wrap_write_errors(self._name):
             if self._writer is None:
-                self._file.write(rows.core().lines())
-                return
-            table = count_table(rows.blob, rows[1 : self._columns + 1], self._facts, self._arrow)
-            self._writer.write_table(table, row_group_size=ROWS_IN_A_GROUP)
+                self._file.write(core.lines())
+            else:
+                table = count_table(rows.blob, rows[1 : self._columns + 1], self._facts, self._arrow)
+                self._writer.write_table(table, row_group_size=ROWS_IN_A_GROUP)
+        return core.unique, core.bytes, int(core.digest, 16)
