@@ -214,6 +214,8 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "TextBlock.count": lambda of: of.column.count,
     "PackedFile.__new__": lambda of: of.core.PackedFile(of.packed.name),
     "PackedFile.read": lambda of: of.core.PackedFile(of.packed.name).read(9),
+    "check_rows": lambda of: of.core.check_rows(b"", 0, b"abb", [numbers([2, 3], np.uint64)] * 4),
+    "merge_rows": lambda of: of.core.merge_rows([(b"abb", [numbers([2, 3], np.uint64)] * 4, 0)] * 2, 2),
     "Counter.__new__": Sample.new_counter,
     "Counter.add": lambda of: of.counter.add(["ab", "é"], 2),
     "Counter.add_column": lambda of: of.counter.add_column(b"abab", ENDS, 1),
