@@ -12,7 +12,7 @@ use toksmith_core::Error;
 use toksmith_core::count::arena::Arena;
 use toksmith_core::count::counter::Counter as CoreCounter;
 use toksmith_core::count::dropped::{LeftOut, Rare};
-use toksmith_core::count::rows::{self, Rows};
+use toksmith_core::count::rows::{self, CountRows};
 use toksmith_core::count::worker::CountLimits;
 use toksmith_core::count::{CountFacts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::count::{jsonl, tsv};
@@ -372,11 +372,11 @@ pub fn merge_rows<'py>(
     Ok((columns_of(py, &sums), merged))
 }
 
-fn rows_of<'a>(bytes: &'a [u8], columns: &'a [PyReadonlyArray1<'_, u64>; 4], start: usize) -> PyResult<Rows<'a>> {
+fn rows_of<'a>(bytes: &'a [u8], columns: &'a [PyReadonlyArray1<'_, u64>; 4], start: usize) -> PyResult<CountRows<'a>> {
     let [ends, counts, documents, places] = columns;
     let firsts = (documents.as_slice()?, places.as_slice()?);
     let firsts = (!firsts.0.is_empty()).then_some(firsts);
-    Ok(Rows { bytes, ends: ends.as_slice()?, counts: counts.as_slice()?, firsts, start })
+    Ok(CountRows { bytes, ends: ends.as_slice()?, counts: counts.as_slice()?, firsts, start })
 }
 
 fn columns_of<'py>(py: Python<'py>, arena: &Arena) -> Columns<'py> {
@@ -390,7 +390,7 @@ fn columns_of<'py>(py: Python<'py>, arena: &Arena) -> Columns<'py> {
 }
 
 /// Refuses rows whose columns do not belong together.
-fn check_columns<'r, 'a>(rows: &'r Rows<'a>) -> toksmith_core::Result<&'r Rows<'a>> {
+fn check_columns<'r, 'a>(rows: &'r CountRows<'a>) -> toksmith_core::Result<&'r CountRows<'a>> {
     check_ends(rows.bytes, rows.ends)?;
     let firsts = rows.firsts.map_or([rows.ends.len(); 2], |(documents, bytes)| [documents.len(), bytes.len()]);
     if [rows.counts.len(), firsts[0], firsts[1]].iter().all(|&len| len == rows.ends.len()) {
@@ -406,8 +406,8 @@ fn facts_of((documents, long, rare): (u64, LeftOutSums, RareLeftOut), positions:
     CountFacts { documents, positions, long, rare }
 }
 
-fn arena_of(rows: &Rows<'_>) -> toksmith_core::Result<Arena> {
-    let Rows { bytes, ends, counts, firsts, .. } = check_columns(rows)?;
+fn arena_of(rows: &CountRows<'_>) -> toksmith_core::Result<Arena> {
+    let CountRows { bytes, ends, counts, firsts, .. } = check_columns(rows)?;
     let (documents, places) = firsts.unwrap_or((counts, counts));
     let firsts = documents.iter().zip(places).map(|(&document, &byte)| (document, byte));
     let tallies = counts.iter().zip(firsts).map(|(&count, first)| Tally { count, first }).collect();

@@ -13,7 +13,7 @@ const ALONE: usize = 1 << 12;
 
 /// Some consecutive rows of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Rows<'a> {
+pub struct CountRows<'a> {
     /// The bytes of all pieces, one after another.
     pub bytes: &'a [u8],
     /// The end of each piece in `bytes`.
@@ -26,7 +26,7 @@ pub struct Rows<'a> {
     pub start: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> CountRows<'a> {
     fn piece(&self, row: usize) -> &'a [u8] {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start as usize..self.ends[row] as usize]
@@ -80,7 +80,7 @@ impl<'a> Rows<'a> {
 ///
 /// # Errors
 /// [`Error::Option`] for a count of 2^64 or more; [`Error::Interrupted`].
-pub fn merge_rows(runs: &[Rows<'_>], threads: usize, stop: &Stop) -> Result<(Arena, Vec<usize>)> {
+pub fn merge_rows(runs: &[CountRows<'_>], threads: usize, stop: &Stop) -> Result<(Arena, Vec<usize>)> {
     let Some(last) = runs.iter().filter_map(|rows| Some(rows.piece(rows.ends.len().checked_sub(1)?))).min() else {
         return Ok((Arena::default(), runs.iter().map(|rows| rows.start).collect()));
     };
@@ -106,7 +106,7 @@ pub fn merge_rows(runs: &[Rows<'_>], threads: usize, stop: &Stop) -> Result<(Are
 }
 
 /// The sums of the rows between two places of each run.
-fn sum_rows(runs: &[Rows<'_>], (starts, ends): (&[usize], &[usize]), stop: &Stop) -> Result<Arena> {
+fn sum_rows(runs: &[CountRows<'_>], (starts, ends): (&[usize], &[usize]), stop: &Stop) -> Result<Arena> {
     let (mut all, mut sums) = (Arena::default(), Arena::default());
     for (rows, (&start, &end)) in runs.iter().zip(starts.iter().zip(ends)) {
         (start..end).for_each(|row| all.push(rows.piece(row), rows.tally(row)));
@@ -153,7 +153,9 @@ mod tests {
                 .iter()
                 .map(|run| {
                     let mut arena = Arena::default();
-                    run.iter().for_each(|(piece, &tally)| arena.push(piece, tally));
+                    for (piece, &tally) in run {
+                        arena.push(piece, tally);
+                    }
                     arena
                 })
                 .collect();
@@ -177,7 +179,7 @@ mod tests {
                         let end = arena.len().min(places[run].saturating_add(step));
                         let (counts, documents, bytes) = (&counts[..end], &documents[..end], &bytes[..end]);
                         let firsts = Some((documents, bytes));
-                        Rows { bytes: &arena.bytes, ends: &arena.ends[..end], counts, firsts, start: places[run] }
+                        CountRows { bytes: &arena.bytes, ends: &arena.ends[..end], counts, firsts, start: places[run] }
                     });
                     let (sums, merged) = merge_rows(&read.collect::<Vec<_>>(), threads, &Stop::default()).unwrap();
                     found.extend(sums.iter().map(|(piece, tally)| (piece.to_vec(), tally)));
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn a_row_out_of_order_or_without_a_count_is_named() {
         let check = |ends: &[u64], counts: &[u64], before: &[u8]| {
-            Rows { bytes: b"abab", ends, counts, firsts: None, start: 0 }.check(before, 6, &Stop::default())
+            CountRows { bytes: b"abab", ends, counts, firsts: None, start: 0 }.check(before, 6, &Stop::default())
         };
         assert_eq!(check(&[1, 2, 4], &[1, 1, 1], b"").unwrap_err().to_string().split(':').next(), Some("row 9"));
         for (ends, counts, before) in [(&[1, 2], &[1, 0], &b""[..]), (&[1, 1], &[1, 1], b""), (&[2, 4], &[1, 1], b"a")]
@@ -204,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_sum_of_64_bits_is_refused() {
-        let rows = Rows { bytes: b"a", ends: &[1], counts: &[1 << 63], firsts: None, start: 0 };
+        let rows = CountRows { bytes: b"a", ends: &[1], counts: &[1 << 63], firsts: None, start: 0 };
         assert!(matches!(merge_rows(&[rows, rows], 2, &Stop::default()), Err(Error::Option { .. })));
     }
 }
