@@ -10,7 +10,7 @@ import json
 import os
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -191,7 +191,7 @@ def merge_in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Fa
     with temporary_folder() as folder:
         remaining = merge_in_rounds(files, folder, positions=positions)
         rows = join_rows([*merge_rows(remaining, positions=positions)])
-    return _core.CountedPieces.from_columns(facts.patterns, rows.blob, rows[1:], facts.core()), facts
+    return _core.CountedPieces.from_columns(facts.patterns, rows.blob, rows.columns, facts.core()), facts
 
 
 @contextmanager
@@ -233,8 +233,11 @@ class Head:
     """The rows of a file that were read, and how many of these are merged; `pool` reads the next rows meanwhile."""
 
     def __init__(self, reader: Iterator[CountRows], pool: Executor) -> None:
-        self._read = lambda: pool.submit(next, reader, CountRows(b"", NONE, NONE))
+        self._reader, self._pool = reader, pool
         self._next, self.rows, self.merged = self._read(), CountRows(b"", NONE, NONE), 0
+
+    def _read(self) -> Future[CountRows]:
+        return self._pool.submit(next, self._reader, CountRows(b"", NONE, NONE))
 
     def fill(self) -> bool:
         """Takes the next rows if all are merged; False at the end of the file."""
@@ -254,7 +257,7 @@ def merge_rows(files: Sequence[MovedFile], *, positions: bool) -> Generator[Coun
         pool = open_files.enter_context(ThreadPoolExecutor(threads))
         heads = [Head(reader, pool) for reader in readers]
         while heads := [head for head in heads if head.fill()]:
-            runs = [(head.rows.blob, head.rows[1:], head.merged) for head in heads]
+            runs = [(head.rows.blob, head.rows.columns, head.merged) for head in heads]
             (blob, columns), merged = _core.merge_rows(runs, threads)
             for head, place in zip(heads, merged, strict=True):
                 head.merged = place

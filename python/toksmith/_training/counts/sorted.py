@@ -46,15 +46,19 @@ class CountRows(NamedTuple):
     documents: NDArray[np.uint64] = NONE
     bytes: NDArray[np.uint64] = NONE
 
+    @property
+    def columns(self) -> list[NDArray[np.uint64]]:
+        return [self.ends, self.counts, self.documents, self.bytes]
+
     def part(self, start: int, stop: int) -> CountRows:
         first, last = (int(self.ends[row - 1]) if row else 0 for row in (start, stop))
-        ends, *columns = (column[start:stop] for column in self[1:])
+        ends, *columns = (column[start:stop] for column in self.columns)
         return CountRows(self.blob[first:last], ends - np.uint64(first), *columns)
 
     def where(self, chosen: NDArray[np.bool_]) -> CountRows:
         lengths = np.diff(self.ends, prepend=np.uint64(0))
         blob = np.frombuffer(self.blob, np.uint8)[np.repeat(chosen, lengths.astype(np.intp))]
-        columns = (column[chosen] if len(column) else column for column in self[2:])
+        columns = (column[chosen] if len(column) else column for column in self.columns[1:])
         return CountRows(blob.tobytes(), np.cumsum(lengths[chosen], dtype=np.uint64), *columns)
 
     def core(self) -> _core.CountedPieces:
@@ -119,7 +123,7 @@ def rows_of(file: CountFile, moved: int, *, positions: bool) -> Generator[CountR
     with read_errors(name):
         is_table = suffix_of(name) == ".parquet"
         for rows in parquet_rows(file, name, positions=positions) if is_table else line_rows(file):
-            _core.check_rows(last, before, rows.blob, rows[1:])
+            _core.check_rows(last, before, rows.blob, rows.columns)
             if moved and (rows.documents >= FAR).any():
                 place = f"row {before + int(np.argmax(rows.documents >= FAR)) + 1}"
                 raise FormatError(name, place, "the number of the document is 2**63 or more; count the corpus again")
@@ -189,6 +193,6 @@ class CountWriter:
             if self._writer is None:
                 self._file.write(core.lines())
             else:
-                table = count_table(rows.blob, rows[1 : self._columns + 1], self._facts, self._arrow)
+                table = count_table(rows.blob, rows.columns[: self._columns], self._facts, self._arrow)
                 self._writer.write_table(table, row_group_size=ROWS_IN_A_GROUP)
         return core.unique, core.bytes, int(core.digest, 16)
