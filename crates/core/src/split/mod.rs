@@ -25,6 +25,7 @@ use crate::error::Result;
 use crate::regex::RegexSearch;
 use crate::regex::onig::published;
 use crate::split::scan::{Ends, Scanner};
+use crate::split::text_cuts::TextCuts;
 use crate::steps::{self, Spec, Value};
 use crate::switches::slow;
 use crate::text::bounds::Bounds;
@@ -69,6 +70,7 @@ impl<'t> From<&'t str> for Text<'t> {
 #[derive(Debug)]
 pub struct Splitter {
     steps: Vec<Step>,
+    cuts: Option<TextCuts>,
 }
 
 #[derive(Debug)]
@@ -90,7 +92,7 @@ impl Splitter {
         }
         let step = |pattern: &str| scanner(pattern).map_or_else(|| compile(pattern), |scanner| Ok(Step::Scan(scanner)));
         let steps = patterns.iter().map(|pattern| step(pattern.as_ref())).collect::<Result<_>>()?;
-        Ok(Self { steps })
+        Ok(Self { steps, cuts: TextCuts::for_patterns(patterns) })
     }
 
     /// Compiles these steps, which apply in order; [`Self::only_cuts`] must hold for the splitter.
@@ -98,17 +100,21 @@ impl Splitter {
     /// # Errors
     /// As [`Self::new`] and [`steps::splitters()`].
     pub fn from_steps(specs: &[Spec]) -> Result<Self> {
-        let mut steps = Vec::new();
+        let (mut steps, mut patterns) = (Vec::new(), Vec::new());
         for spec in specs {
             match (plain_regex(spec, "rust"), onig_scanner(spec)) {
-                (Some(pattern), _) => steps.extend(Self::new(&[pattern])?.steps),
+                (Some(pattern), _) => {
+                    steps.extend(Self::new(&[pattern])?.steps);
+                    patterns.push(pattern);
+                }
                 (None, Some(scanner)) => steps.push(Step::Scan(scanner)),
                 (None, None) => {
                     steps.extend(steps::splitters(std::slice::from_ref(spec))?.into_iter().map(Step::Other));
                 }
             }
         }
-        Ok(Self { steps })
+        let cuts = TextCuts::for_patterns(&patterns).filter(|_| patterns.len() == specs.len());
+        Ok(Self { steps, cuts })
     }
 
     /// Whether every byte of a text is in a piece unchanged.
@@ -123,13 +129,19 @@ impl Splitter {
     /// As [`Self::new`].
     pub fn without_scanners(patterns: &[impl AsRef<str>]) -> Result<Self> {
         let steps = patterns.iter().map(|pattern| compile(pattern.as_ref())).collect::<Result<_>>()?;
-        Ok(Self { steps })
+        Ok(Self { steps, cuts: TextCuts::for_patterns(patterns) })
     }
 
     /// Whether texts stay whole.
     #[must_use]
     pub fn keeps_whole(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// The cuts of long texts, if its regexes have them.
+    #[must_use]
+    pub fn cuts(&self) -> Option<&TextCuts> {
+        self.cuts.as_ref()
     }
 
     /// Whether a regex runs, which takes longer than the length of the text suggests.
