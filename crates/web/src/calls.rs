@@ -235,6 +235,9 @@ impl Instance {
     /// the part and their ends, in bytes.
     pub fn encode_around(&self, text: usize, special: u32, start: usize, end: usize) -> Result<Answer> {
         let (text, encoder) = (self.bytes(text), self.tokenizer()?.encoder());
+        if start > end || end > text.len() {
+            return Err(refuse("range", &format!("{start} to {end}"), &format!("a part of 0 to {}", text.len())));
+        }
         let (first, last) = StableCuts::new(encoder, encoder.cuts()).around(text, start, end);
         let (mut numbers, mut spans) = (vec![first as u32, last as u32], Spans::new(Count::Bytes));
         let (allow, stop) = (choice(special).allow(), Stop::default());

@@ -133,8 +133,8 @@ impl Encoder {
 
     /// The cuts of long texts. A normalizer can change the characters that their rule looks at.
     #[must_use]
-    pub fn cuts(&self) -> Option<&TextCuts> {
-        self.splitter.cuts().filter(|_| self.is_plain())
+    pub fn cuts(&self) -> Option<&'static TextCuts> {
+        self.splitter.row().filter(|_| self.is_plain()).and_then(TextCuts::for_row)
     }
 
     /// The splitter.

@@ -24,8 +24,8 @@ pub mod text_source;
 use crate::error::Result;
 use crate::regex::RegexSearch;
 use crate::regex::onig::published;
+use crate::split::pattern::{Pattern, find_pattern};
 use crate::split::scan::{Ends, Scanner};
-use crate::split::text_cuts::TextCuts;
 use crate::steps::{self, Spec, Value};
 use crate::switches::slow;
 use crate::text::bounds::Bounds;
@@ -70,7 +70,8 @@ impl<'t> From<&'t str> for Text<'t> {
 #[derive(Debug)]
 pub struct Splitter {
     steps: Vec<Step>,
-    cuts: Option<TextCuts>,
+    /// The row of the pattern table that the steps are.
+    row: Option<&'static Pattern>,
 }
 
 #[derive(Debug)]
@@ -92,7 +93,7 @@ impl Splitter {
         }
         let step = |pattern: &str| scanner(pattern).map_or_else(|| compile(pattern), |scanner| Ok(Step::Scan(scanner)));
         let steps = patterns.iter().map(|pattern| step(pattern.as_ref())).collect::<Result<_>>()?;
-        Ok(Self { steps, cuts: TextCuts::for_patterns(patterns) })
+        Ok(Self { steps, row: find_pattern(patterns) })
     }
 
     /// Compiles these steps, which apply in order; [`Self::only_cuts`] must hold for the splitter.
@@ -113,8 +114,8 @@ impl Splitter {
                 }
             }
         }
-        let cuts = TextCuts::for_patterns(&patterns).filter(|_| patterns.len() == specs.len());
-        Ok(Self { steps, cuts })
+        let row = find_pattern(&patterns).filter(|_| patterns.len() == specs.len());
+        Ok(Self { steps, row })
     }
 
     /// Whether every byte of a text is in a piece unchanged.
@@ -129,7 +130,7 @@ impl Splitter {
     /// As [`Self::new`].
     pub fn without_scanners(patterns: &[impl AsRef<str>]) -> Result<Self> {
         let steps = patterns.iter().map(|pattern| compile(pattern.as_ref())).collect::<Result<_>>()?;
-        Ok(Self { steps, cuts: TextCuts::for_patterns(patterns) })
+        Ok(Self { steps, row: find_pattern(patterns) })
     }
 
     /// Whether texts stay whole.
@@ -138,10 +139,10 @@ impl Splitter {
         self.steps.is_empty()
     }
 
-    /// The cuts of long texts, if its regexes have them.
+    /// The row of the pattern table with these regexes.
     #[must_use]
-    pub fn cuts(&self) -> Option<&TextCuts> {
-        self.cuts.as_ref()
+    pub fn row(&self) -> Option<&'static Pattern> {
+        self.row
     }
 
     /// Whether a regex runs, which takes longer than the length of the text suggests.
@@ -258,7 +259,7 @@ fn onig_scanner(spec: &Spec) -> Option<Scanner> {
 }
 
 fn scanner(pattern: &str) -> Option<Scanner> {
-    pattern::find_pattern(&[pattern])?.scanner
+    find_pattern(&[pattern])?.scanner
 }
 
 fn compile(pattern: &str) -> Result<Step> {

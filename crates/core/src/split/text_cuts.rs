@@ -23,7 +23,7 @@
 //!
 //! A list of regexes that is not a row, or is empty, has no cuts.
 
-use crate::split::pattern;
+use crate::split::pattern::{self, Pattern};
 use crate::split::scan::class::{CASELESS, END, LETTER, NEWLINE, NUMBER, SPACE, classes};
 use crate::split::special::AddedTokens;
 
@@ -75,8 +75,13 @@ impl TextCuts {
     /// The cuts for these regexes; None if they are not proven.
     #[must_use]
     pub fn for_patterns(patterns: &[impl AsRef<str>]) -> Option<Self> {
-        let has_cuts = pattern::find_pattern(patterns)?.has_cuts;
-        has_cuts.then_some(Self(()))
+        Self::for_row(pattern::find_pattern(patterns)?).copied()
+    }
+
+    /// The same for a row of the table.
+    #[must_use]
+    pub fn for_row(row: &Pattern) -> Option<&'static Self> {
+        row.has_cuts.then_some(&Self(()))
     }
 
     /// The first cut after `from`, if it is in the [`WINDOW`] bytes there. The decision depends on text before
@@ -125,7 +130,7 @@ mod tests {
 
     use super::*;
     use crate::drawn::{Draw, added_token, split_text};
-    use crate::split::pattern::{PATTERNS, Pattern};
+    use crate::split::pattern::PATTERNS;
     use crate::split::{Splitter, Text};
 
     fn no_tokens() -> AddedTokens {

@@ -63,19 +63,22 @@ function describe(own, name, text, special) {
 
 /** The bytes at which every tokenizer cuts, and the stretches between them that hold another cut. */
 function compare(cuts, size) {
-  const shared = cuts.length === 1 ? [...cuts[0].ends] : [];
-  if (cuts.length > 1) {
-    const sets = cuts.map(({ ends }) => new Set(ends));
-    const [first] = sets;
-    for (const end of [...first].sort((left, right) => left - right)) if (end <= size && sets.every((set) => set.has(end))) shared.push(end);
-  }
-  const [differences, before] = [[], cuts.map(() => 0)];
-  let start = 0;
-  for (const end of shared) {
-    const places = cuts.map(({ ends }, which) => [before[which], lowerBound(ends, end, true)]);
-    if (places.some(([first, last]) => last - first > 1)) differences.push({ start, end, places });
-    places.forEach(([, last], which) => (before[which] = last));
-    start = end;
+  const [first] = cuts;
+  if (cuts.length === 1) return { shared: [...first.ends], differences: [] };
+  const [shared, differences] = [[], []];
+  let [start, before, after] = [0, cuts.map(() => 0), cuts.map(() => 0)]; // tokens up to `start`, and up to an end
+  for (const end of first.ends) {
+    if (end > size) break;
+    let isShared = shared.at(-1) !== end;
+    cuts.forEach(({ ends }, which) => {
+      while (ends[after[which]] <= end) after[which]++;
+      isShared &&= ends[after[which] - 1] === end;
+    });
+    if (!isShared) continue;
+    const places = cuts.map((_, which) => [before[which], after[which]]);
+    if (places.some(([from, to]) => to - from > 1)) differences.push({ start, end, places });
+    shared.push(end);
+    [start, before] = [end, [...after]];
   }
   return { shared, differences };
 }
