@@ -2,7 +2,7 @@
 
 import { isWhole, textOf, tokenText } from "./drawing.js";
 import { keyOf, refuse, spelt, symbolValues, treeOf } from "./model.js";
-import { colours, hasRightToLeft, lowerBound } from "./rows.js";
+import { colours, lowerBound } from "./rows.js";
 
 export const MOST_IDS = 2000; // in a window
 const MOST_ROWS = 200;
@@ -311,15 +311,14 @@ export const VIEWS = {
   },
   counts: (request) => ({
     bytes: request.data.length,
-    chars: charsOf(request.text),
+    chars: request.facts.chars,
     totals: request.names.map((name) => request.source.get(name).tok.count(request.text, { special: request.special })),
   }),
   rows: (request) => {
-    const { laid, data, text } = request;
+    const { laid, data, facts } = request;
     const first = request.number("first", 0);
     const window = laid.window(first, Math.min(request.number("last", 0), first + MOST_ROWS));
-    const facts = { bytes: data.length, chars: charsOf(text), wanted: request.source.widths.wanted };
-    return { ...window, ...facts, right_to_left: hasRightToLeft(text) };
+    return { ...window, ...facts, bytes: data.length, wanted: request.source.widths.wanted };
   },
   differences: (request) => {
     const { shared, differences } = compare(request.cuts, request.data.length);

@@ -2,17 +2,35 @@
 //
 // The result is that of a new text.
 
-import { lowerBound, updatedStarts } from "./rows.js";
+import { textOf } from "./drawing.js";
+import { hasRightToLeft, lowerBound, updatedStarts } from "./rows.js";
 
 const LONG = 20_000; // bytes; shorter texts are new
 
-/** What an edit of bytes changed: from `at` to `until` of the bytes now, whose end moved by `by`. */
+const isInside = (byte) => (byte & 0xc0) === 0x80; // a character
+
+/** The characters that an edit of UTF-8 changed: from `at` to `until` of the bytes now, whose end moved by `by`. */
 function changeOf(before, now) {
   const by = now.length - before.length;
   let [at, until] = [0, now.length];
   while (at < until && at < before.length && before[at] === now[at]) at++;
   while (until > Math.max(at, at + by) && before[until - by - 1] === now[until - 1]) until--;
+  while (at > 0 && isInside(now[at])) at--;
+  while (isInside(now[until])) until++;
   return { at, until, by };
+}
+
+/** The number of characters of a text, and whether it has right-to-left letters. */
+export function factsOf(kept) {
+  const { data, before } = kept;
+  const chars = (bytes) => bytes.reduce((count, byte) => count + Number(!isInside(byte)), 0);
+  const whole = () => ({ chars: chars(data), right_to_left: hasRightToLeft(textOf(data)) });
+  const updated = (old) => {
+    const { at, until, by } = (kept.change ??= changeOf(before.data, data));
+    const [part, gone] = [data.subarray(at, until), before.data.subarray(at, until - by)];
+    return { chars: old.chars + chars(part) - chars(gone), right_to_left: hasRightToLeft(textOf(old.right_to_left ? data : part)) };
+  };
+  return (kept.facts ??= before?.facts && data.length >= LONG ? updated(before.facts) : whole());
 }
 
 /** The tokens of an edited text; `changed` is the part with other tokens than before. Undefined if only a new encoding has them. */

@@ -5,7 +5,7 @@
 
 import { MOST_IDS, pageValues, VIEWS } from "./answers.js";
 import { tokenText } from "./drawing.js";
-import { updatedCut, updatedLayout } from "./edits.js";
+import { factsOf, updatedCut, updatedLayout } from "./edits.js";
 import { Model, refuse } from "./model.js";
 import { Rows, rowStarts, Widths } from "./rows.js";
 import { Trainer } from "./trainer.js";
@@ -118,6 +118,10 @@ class Request {
 
   get data() {
     return this.source.kept(this.text).data;
+  }
+
+  get facts() {
+    return factsOf(this.source.kept(this.text));
   }
 
   get names() {
