@@ -31,7 +31,7 @@ use crate::split::special::AddedTokens;
 pub const WINDOW: usize = 1 << 12;
 
 /// Finds the cuts of texts that one pattern splits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct TextCuts(());
 
 /// The parts of a text that can be encoded, counted and tallied separately, as start and end. Each except the last has
@@ -75,7 +75,7 @@ impl TextCuts {
     /// The cuts for these regexes; None if they are not proven.
     #[must_use]
     pub fn for_patterns(patterns: &[impl AsRef<str>]) -> Option<Self> {
-        Self::for_row(pattern::find_pattern(patterns)?).copied()
+        pattern::find_pattern(patterns)?.has_cuts.then_some(Self(()))
     }
 
     /// The same for a row of the table.
