@@ -34,7 +34,7 @@ from systems import needs
 
 import toksmith
 from toksmith import _playground, _render, explain
-from toksmith._playground import layout, server, views, words
+from toksmith._playground import bundle, layout, server, views, words
 from toksmith._playground.connections import MOST_CHUNKED, TURN, Bodies, FairConnection
 from toksmith._playground.live_training import LiveTexts
 from toksmith._playground.rows import Rows
@@ -98,9 +98,33 @@ def test_the_page_and_its_files_are_served_with_a_policy(playground: toksmith.ty
     assert "default-src 'none'" in policy and "script-src 'self';" in policy
     assert "unsafe" not in policy
     named = re.findall(r'(?:src|href)="([^"]+)"', page.data.decode())
-    assert {"/static/main.js", "/static/style.css"} <= set(named)
+    assert {*named} == {"/static/main.js", "/static/page.css", "/static/icon.svg"}
     for path in named:
         assert request(playground, "GET", path).status == 200
+
+
+def test_a_bundle_has_each_module_once_before_those_that_need_it(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<title>t</title>\n")
+    modules = {
+        "main": "import { a, b as c } from './one.js';\nimport * as two from './in/two.js';\nexport { a };",
+        "one": "import { $ } from './in/two.js';\nexport const a = $;\nexport async function b() {}",
+        "in/two": "export class $ {}",
+    }
+    (tmp_path / "in").mkdir()
+    for name, code in modules.items():
+        (tmp_path / f"{name}.js").write_text(code)
+    made = bundle.first_files(tmp_path)["main.js"]
+    assert [line.partition(" // ")[2] for line in made.splitlines() if " // " in line] == [
+        "two.js",
+        "one.js",
+        "main.js",
+    ]
+    assert "const { a, b: c } = m1;" in made and "const two = m0;" in made and "return { a };" in made
+    assert not re.search("import|export", made)
+    for code, words in (("export default 1;", "default"), ("import { a } from './main.js';", "imports itself")):
+        (tmp_path / "one.js").write_text(code)
+        with pytest.raises(ValueError, match=words):
+            bundle.first_files(tmp_path)
 
 
 def test_nothing_in_the_page_is_inline_or_from_elsewhere() -> None:

@@ -48,14 +48,19 @@ def answered(session: Session, view: str, text: str | None, values: dict[str, An
     return [view, text, values, answer]
 
 
-def compared(lines: Iterator[Any]) -> int:
-    """Asks the page's source the same in node; each answer must be equal."""
+def run(program: str, lines: Iterator[Any]) -> dict[str, Any]:
+    """What a program of this folder finds in node; none of its answers may differ."""
     script = "".join(json.dumps(line) + "\n" for line in lines)
-    command = [str(NODE), str(Path(__file__).with_name("answers.mjs")), str(MODULE)]
+    command = [str(NODE), str(Path(__file__).with_name(program)), str(MODULE)]
     done = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     assert found["different"] == 0, "\n".join(found["shown"])
-    return int(found["answers"])
+    return found
+
+
+def compared(lines: Iterator[Any]) -> int:
+    """The number of answers of the page's source that are those of the server."""
+    return int(run("answers.mjs", lines)["answers"])
 
 
 @pytest.fixture(scope="module")
@@ -168,3 +173,44 @@ def test_the_trainer_has_the_answers_of_the_server(toks: dict[str, toksmith.Toke
             yield answered(session, "trained", None, {**about, "size": most, "id": 97})
 
     assert compared(lines()) == 14
+
+
+LINE = "the goose lays\n\ta golden egg नमस्ते 낮은 every   day of the lowest year 12345 "
+LONG_TEXTS = {
+    "lines": LINE * 400,
+    "line": LINE.replace("\n", " ") * 400,
+    "no space": "한국어" * 6000,
+    "raw": "ab" * 15_000,
+}
+NEW = ["", "x", " ", "\n", "नम", "goose\nlow", "<|end|>", "\ud800", "lowest " * 60]
+
+
+def edited(random: Random, text: str, rounds: int) -> Iterator[str]:
+    """A text, and the text after each of some drawn edits."""
+    yield text
+    for _ in range(rounds):
+        start = random.choice([0, len(text), random.randrange(len(text) + 1)])
+        end = min(len(text), start + random.choice([0, 0, 1, 40]))
+        yield (text := text[:start] + random.choice(NEW) + text[end:])
+
+
+@pytest.mark.slow
+def test_an_edited_text_is_answered_as_if_it_were_new(toks: dict[str, toksmith.Tokenizer], tmp_path: Path) -> None:
+    random = Random(3)
+    rounds = 100 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 5
+    toks = {**toks, "raw": toksmith.train("ab abc b" * 9, merges=9, pattern=None, special_tokens=["<|end|>"])}
+    names = [["small"], ["small", "large"], ["ranks", "raw"], ["pieces", "large"]]
+
+    def lines() -> Iterator[Any]:
+        yield {"files": {each["add"]: each["file"] for each in start(toks, tmp_path) if "add" in each}}
+        for text in LONG_TEXTS.values():
+            for tokenizers in names:
+                for special in ("text", "allow"):
+                    values = {"tokenizers": tokenizers, "special": special, "cells": random.choice([7, 30, 80])}
+                    yield {"texts": [*edited(random, text, rounds)], "values": values}
+
+    found = run("edits.mjs", lines())
+    assert found["texts"] == len(LONG_TEXTS) * len(names) * 2 * (rounds + 1)
+    for name in {*toks} - {"pieces"}:  # which has no cuts
+        size, encoded = found["bytes"][name]
+        assert 0 < encoded < size / 2, name

@@ -82,6 +82,16 @@ export class Tokenizer {
     text: string,
     options?: TextOptions & { /** In units of strings, or in bytes of UTF-8. */ unit?: "utf16" | "byte" },
   ): { ids: Uint32Array; starts: Uint32Array; ends: Uint32Array };
+  /**
+   * After an edit of a text, whose UTF-8 is now `data`: the part whose ids the edit from byte `start` to `end` can change,
+   * its ids, and the byte at which each ends. All other ids are as before.
+   */
+  encodeAround(
+    data: Uint8Array,
+    start: number,
+    end: number,
+    options?: Pick<TextOptions, "special">,
+  ): { start: number; end: number; ids: Uint32Array; ends: Uint32Array };
   /** The text of ids, with U+FFFD for bytes that are not UTF-8. */
   decode(ids: ArrayLike<number> & Iterable<number>): string;
   /** The bytes of ids. */

@@ -188,6 +188,13 @@ export class Tokenizer {
     return { ids: all.subarray(0, size), starts: all.subarray(size, 2 * size), ends: all.subarray(2 * size) };
   }
 
+  encodeAround(data, start, end, { special } = {}) {
+    const { instance } = this.#engine;
+    const all = this.#engine.numbers(instance.encode_around(this.#engine.write(data), choice(special), start, end));
+    const size = all.length / 2 + 1;
+    return { start: all[0], end: all[1], ids: all.subarray(2, size), ends: all.subarray(size) };
+  }
+
   decode(ids) {
     return DECODER().decode(this.decodeBytes(ids));
   }

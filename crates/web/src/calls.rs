@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use toksmith_core::encode::boundaries::StableCuts;
 use toksmith_core::merge::recover::recover_merges;
 use toksmith_core::split::Text;
 use toksmith_core::split::pattern::PATTERNS;
@@ -227,6 +228,23 @@ impl Instance {
             Some(*at)
         }));
         numbers.extend(places.map(|&place| units[place]));
+        Ok(Answer::Numbers(numbers))
+    }
+
+    /// The start and the end of the part of a text whose ids an edit from `start` to `end` can change; then the ids of
+    /// the part and their ends, in bytes.
+    pub fn encode_around(&self, text: usize, special: u32, start: usize, end: usize) -> Result<Answer> {
+        let (text, encoder) = (self.bytes(text), self.tokenizer()?.encoder());
+        if start > end || end > text.len() {
+            return Err(refuse("range", &format!("{start} to {end}"), &format!("a part of 0 to {}", text.len())));
+        }
+        let (first, last) = StableCuts::new(encoder, encoder.cuts()).around(text, start, end);
+        let (mut numbers, mut spans) = (vec![first as u32, last as u32], Spans::new(Count::Bytes));
+        let (allow, stop) = (choice(special).allow(), Stop::default());
+        let out = PlacedIds { ids: &mut numbers, spans: &mut spans };
+        let part = self::text(&text[first..last])?;
+        encoder.with_session(|session| encoder.encode_with_offsets(part.into(), &allow, &stop, session, out))?;
+        numbers.extend(spans.ends.iter().map(|&place| (first + place as usize) as u32));
         Ok(Answer::Numbers(numbers))
     }
 

@@ -136,6 +136,12 @@ mod exports {
         answer(|instance| instance.encode_with_offsets(text, special))
     }
 
+    /// The part of a text whose ids an edit from `start` to `end` can change, its ids, and their ends.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn encode_around(text: usize, special: u32, start: usize, end: usize) -> u32 {
+        answer(|instance| instance.encode_around(text, special, start, end))
+    }
+
     /// The end of each piece of a text, in bytes.
     #[unsafe(no_mangle)]
     pub extern "C" fn split(text: usize) -> u32 {

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import chain, pairwise
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class Rows:
 
     def row_of(self, byte: int) -> int:
         """The row that contains a byte of the text; the last row for the end of the text."""
-        return max(0, min(int(np.searchsorted(self.starts, byte, "right")) - 1, len(self) - 1))
+        return max(0, min(place_of(self.starts, byte, "right") - 1, len(self) - 1))
 
     def span(self, tokenizer: int, place: int) -> tuple[int, int]:
         ends = self.cuts[tokenizer].ends
@@ -134,11 +134,11 @@ class Rows:
     def tokens_in(self, tokenizer: int, start: int, end: int) -> tuple[int, int]:
         """The tokens with bytes in a range of the text; a token without bytes belongs to the range that starts at it."""
         ends = self.cuts[tokenizer].ends
-        first = int(np.searchsorted(ends, start, "right"))
+        first = place_of(ends, start, "right")
         while first and (int(ends[first - 2]) if first > 1 else 0) == start:
             first -= 1
         # A token begins where the one before it ends.
-        last = 1 + int(np.searchsorted(ends, end, "left")) if end else 0
+        last = 1 + place_of(ends, end, "left") if end else 0
         return first, max(first, min(last, len(ends)))
 
     def row(self, tokenizer: int, start: int, end: int, base: int, flagged: NDArray[np.int_]) -> list[Any]:
@@ -169,6 +169,11 @@ class Rows:
 
     def drawn(self, part: _render.DrawnPart) -> str:
         return part.text if self.marks or part.kind != "mark" else part.text.translate(UNMARKED)
+
+
+def place_of(numbers: NDArray[Any], value: int, side: Literal["left", "right"]) -> int:
+    """The place of a value in ascending numbers; for a value of another type, numpy would convert all of them."""
+    return int(numbers.searchsorted(numbers.dtype.type(value), side))
 
 
 def token_starts(ends: NDArray[Any], first: int, last: int) -> NDArray[Any]:

@@ -12,6 +12,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from importlib.resources import files
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -23,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import toksmith
 
+from .bundle import first_files
 from .connections import Bodies, Turns, values_of
 from .views import EXPORTS, VIEWS, ClientLeft, Session, UnknownText, ViewRequest, answer_values, export_view, is_long
 from .words import message_of
@@ -38,14 +40,17 @@ TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg":
 def static_files() -> dict[str, Response]:
     """The files of the page by the path of their request."""
     responses: dict[str, Response] = {}
-    folders = [("/static", files("toksmith._playground") / "static")]
+    static = files("toksmith._playground") / "static"
+    folders = [("/static", static)]
     for path, folder in folders:  # the loop appends subfolders
         for file in folder.iterdir():
             if file.is_dir():
                 folders.append((f"{path}/{file.name}", file))
             elif (kind := TYPES.get(file.name.rpartition(".")[2])) is not None:
-                own = "/" if file.name == "index.html" else f"{path}/{file.name}"
-                responses[own] = Response(file.read_bytes(), media_type=kind)
+                responses[f"{path}/{file.name}"] = Response(file.read_bytes(), media_type=kind)
+    for name, text in first_files(Path(str(static))).items():
+        responses[f"/static/{name}"] = Response(text, media_type=TYPES[name.rpartition(".")[2]])
+    responses["/"] = responses.pop("/static/index.html")
     return responses
 
 

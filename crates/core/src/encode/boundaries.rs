@@ -15,7 +15,7 @@ use crate::vocab::Unit;
 
 /// The bytes searched at a time for the last cut.
 const STRIDE: usize = 1 << 8;
-/// The bytes after a place that can affect the decision about it, apart from added tokens.
+/// The bytes on each side of a place that can affect the decision about it, apart from added tokens.
 const AHEAD: usize = 8;
 
 /// Finds the cuts of an encoder's texts by the rule of this module.
@@ -77,6 +77,30 @@ impl<'e> StableCuts<'e> {
         None
     }
 
+    /// The nearest cuts around a part of a complete text that are valid whatever the part holds: the last before it, or
+    /// 0, and one after it, or the end.
+    #[must_use]
+    pub fn around(self, text: &[u8], start: usize, end: usize) -> (usize, usize) {
+        let aside = AHEAD + self.encoder.added().longest();
+        let mut size = aside + STRIDE;
+        let first = loop {
+            let from = start.saturating_sub(size);
+            match self.last_cut(&text[from..start], if from == 0 { 0 } else { aside }) {
+                Some(cut) => break from + cut,
+                None if from == 0 => break 0,
+                None => size *= 2,
+            }
+        };
+        size = aside + STRIDE;
+        loop {
+            let Some(rest) = text.get(end..end + size) else { return (first, text.len()) };
+            match self.last_cut(rest, aside) {
+                Some(cut) => return (first, end + cut),
+                None => size *= 2,
+            }
+        }
+    }
+
     /// Places after `from` that no merge crosses.
     fn uncrossed_places<'t>(self, text: &'t [u8], from: usize) -> impl Iterator<Item = usize> + 't
     where
@@ -117,11 +141,45 @@ mod tests {
         encode_text(encoder, Text::Bytes(text), allow).unwrap()
     }
 
-    #[test]
-    fn a_cut_changes_no_id_whatever_text_follows() {
+    /// Parts of texts: characters of all classes, parts of added tokens, and bytes that are not UTF-8.
+    fn parts() -> Vec<&'static [u8]> {
         let words = ["a", "ab", " ", "  ", "\n", "'", "s", "12", "日", "本", "é", "\u{301}", "<|en", "d|>", "!"]
             .map(str::as_bytes);
-        let words = [&words[..], &[b"\xE6", b"\x97", b"\xFF"]].concat();
+        [&words[..], &[b"\xE6", b"\x97", b"\xFF"]].concat()
+    }
+
+    #[test]
+    fn ids_outside_the_cuts_around_a_part_do_not_depend_on_it() {
+        let words = parts();
+        let mut draw = Draw(6);
+        for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&[] as &[&str]]) {
+            let encoder = make_encoder(regexes);
+            assert_eq!(encoder.cuts().is_some(), TextCuts::for_patterns(regexes).is_some());
+            let cuts = StableCuts::new(&encoder, encoder.cuts());
+            let mut inner = 0;
+            for round in 0..1000 {
+                let count = 1 + draw.below(if round % 10 == 0 { 900 } else { 24 });
+                let text = draw.bytes(&words, count);
+                let start = draw.below(text.len() + 1);
+                let end = (start + draw.below(9)).min(text.len());
+                let (first, last) = cuts.around(&text, start, end);
+                assert!(first <= start && end <= last);
+                inner += usize::from(first > 0 || last < text.len());
+                for added in [0, 3] {
+                    let other = [&text[..start], &draw.bytes(&words, added), &text[end..]].concat();
+                    let other_last = other.len() - (text.len() - last);
+                    let parts = [&text[..first], &other[first..other_last], &text[last..]];
+                    let parts = parts.map(|part| encode_bytes(&encoder, part, &Allow::All)).concat();
+                    assert_eq!(parts, encode_bytes(&encoder, &other, &Allow::All), "{}", other.escape_ascii());
+                }
+            }
+            assert!(inner > 300 || TextCuts::for_patterns(regexes).is_none(), "{inner}");
+        }
+    }
+
+    #[test]
+    fn a_cut_changes_no_id_whatever_text_follows() {
+        let words = parts();
         let mut draw = Draw(5);
         for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&[] as &[&str]]) {
             let (encoder, cuts) = (make_encoder(regexes), TextCuts::for_patterns(regexes));

@@ -9,6 +9,7 @@ use crate::kinds::PieceEncoder;
 use crate::kinds::sentencepiece::CharEngine;
 use crate::split::Splitter;
 use crate::split::special::{AddedTokenFlags, AddedTokens};
+use crate::split::text_cuts::TextCuts;
 use crate::steps::Line;
 use crate::switches::slow;
 use crate::threads::parallel::Stop;
@@ -121,8 +122,19 @@ impl Encoder {
     /// Whether a text between added tokens is one unchanged piece.
     #[must_use]
     pub fn is_raw(&self) -> bool {
+        self.splitter.keeps_whole() && self.is_plain()
+    }
+
+    /// Whether only the splitter cuts a text between added tokens, unchanged.
+    fn is_plain(&self) -> bool {
         let flagged = self.added.tokens().iter().any(|token| token.flags != AddedTokenFlags::default());
-        self.splitter.keeps_whole() && self.chars.is_none() && !self.staged && !flagged
+        self.chars.is_none() && !self.staged && !flagged
+    }
+
+    /// The cuts of long texts. A normalizer can change the characters that their rule looks at.
+    #[must_use]
+    pub fn cuts(&self) -> Option<&'static TextCuts> {
+        self.splitter.row().filter(|_| self.is_plain()).and_then(TextCuts::for_row)
     }
 
     /// The splitter.

@@ -24,6 +24,7 @@ pub mod text_source;
 use crate::error::Result;
 use crate::regex::RegexSearch;
 use crate::regex::onig::published;
+use crate::split::pattern::{Pattern, find_pattern};
 use crate::split::scan::{Ends, Scanner};
 use crate::steps::{self, Spec, Value};
 use crate::switches::slow;
@@ -69,6 +70,8 @@ impl<'t> From<&'t str> for Text<'t> {
 #[derive(Debug)]
 pub struct Splitter {
     steps: Vec<Step>,
+    /// The row of the pattern table that the steps are.
+    row: Option<&'static Pattern>,
 }
 
 #[derive(Debug)]
@@ -90,7 +93,7 @@ impl Splitter {
         }
         let step = |pattern: &str| scanner(pattern).map_or_else(|| compile(pattern), |scanner| Ok(Step::Scan(scanner)));
         let steps = patterns.iter().map(|pattern| step(pattern.as_ref())).collect::<Result<_>>()?;
-        Ok(Self { steps })
+        Ok(Self { steps, row: find_pattern(patterns) })
     }
 
     /// Compiles these steps, which apply in order; [`Self::only_cuts`] must hold for the splitter.
@@ -98,17 +101,21 @@ impl Splitter {
     /// # Errors
     /// As [`Self::new`] and [`steps::splitters()`].
     pub fn from_steps(specs: &[Spec]) -> Result<Self> {
-        let mut steps = Vec::new();
+        let (mut steps, mut patterns) = (Vec::new(), Vec::new());
         for spec in specs {
             match (plain_regex(spec, "rust"), onig_scanner(spec)) {
-                (Some(pattern), _) => steps.extend(Self::new(&[pattern])?.steps),
+                (Some(pattern), _) => {
+                    steps.extend(Self::new(&[pattern])?.steps);
+                    patterns.push(pattern);
+                }
                 (None, Some(scanner)) => steps.push(Step::Scan(scanner)),
                 (None, None) => {
                     steps.extend(steps::splitters(std::slice::from_ref(spec))?.into_iter().map(Step::Other));
                 }
             }
         }
-        Ok(Self { steps })
+        let row = find_pattern(&patterns).filter(|_| patterns.len() == specs.len());
+        Ok(Self { steps, row })
     }
 
     /// Whether every byte of a text is in a piece unchanged.
@@ -123,13 +130,19 @@ impl Splitter {
     /// As [`Self::new`].
     pub fn without_scanners(patterns: &[impl AsRef<str>]) -> Result<Self> {
         let steps = patterns.iter().map(|pattern| compile(pattern.as_ref())).collect::<Result<_>>()?;
-        Ok(Self { steps })
+        Ok(Self { steps, row: find_pattern(patterns) })
     }
 
     /// Whether texts stay whole.
     #[must_use]
     pub fn keeps_whole(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// The row of the pattern table with these regexes.
+    #[must_use]
+    pub fn row(&self) -> Option<&'static Pattern> {
+        self.row
     }
 
     /// Whether a regex runs, which takes longer than the length of the text suggests.
@@ -246,7 +259,7 @@ fn onig_scanner(spec: &Spec) -> Option<Scanner> {
 }
 
 fn scanner(pattern: &str) -> Option<Scanner> {
-    pattern::find_pattern(&[pattern])?.scanner
+    find_pattern(&[pattern])?.scanner
 }
 
 fn compile(pattern: &str) -> Result<Step> {

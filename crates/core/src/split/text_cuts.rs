@@ -16,31 +16,19 @@
 //!   `(?!\S)` and `$` come after white space, and a is not white space, so that they look at characters before the cut.
 //! - *So has the text after the cut*, because no pattern of the table has a look-behind.
 //!
-//! The regex engine that runs the patterns also decides the classes of characters here, so that both use the same
-//! tables of Unicode. Added tokens are cut out before a text is split. A cut is never inside an occurrence of one. The
-//! search goes from left to right and does not overlap, and so it finds the same on both sides. If some bytes are not
-//! UTF-8, a and b are both well-formed, and the bad runs on either side stay whole.
+//! The classes of characters are those of the regex engine that runs the patterns. Added tokens are cut out before a
+//! text is split. A cut is never inside an occurrence of one. The search goes from left to right and does not overlap,
+//! and so it finds the same on both sides. If some bytes are not UTF-8, a and b are both well-formed, and the bad runs
+//! on either side stay whole.
 //!
 //! A list of regexes that is not a row, or is empty, has no cuts.
 
-#[cfg(feature = "regex")]
-use fancy_regex::Regex;
-
-use crate::split::pattern;
+use crate::split::pattern::{self, Pattern};
+use crate::split::scan::class::{CASELESS, END, LETTER, NEWLINE, NUMBER, SPACE, classes};
 use crate::split::special::AddedTokens;
-#[cfg(feature = "regex")]
-use crate::threads::once::Once;
-
-/// The rule: each match is a and b.
-#[cfg(feature = "regex")]
-const RULE: &str = r"\S[\s--[\r\n]]|\p{N}\P{N}|\p{L}[^\p{L}\p{M}']";
 
 /// The bytes searched for a cut.
 pub const WINDOW: usize = 1 << 12;
-
-/// The rule, compiled for the first text long enough to be cut. All tokenizers share it.
-#[cfg(feature = "regex")]
-static COMPILED: Once<Option<Regex>> = Once::new();
 
 /// Finds the cuts of texts that one pattern splits.
 #[derive(Debug)]
@@ -87,8 +75,13 @@ impl TextCuts {
     /// The cuts for these regexes; None if they are not proven.
     #[must_use]
     pub fn for_patterns(patterns: &[impl AsRef<str>]) -> Option<Self> {
-        let has_cuts = pattern::find_pattern(patterns)?.has_cuts;
-        has_cuts.then_some(Self(()))
+        pattern::find_pattern(patterns)?.has_cuts.then_some(Self(()))
+    }
+
+    /// The same for a row of the table.
+    #[must_use]
+    pub fn for_row(row: &Pattern) -> Option<&'static Self> {
+        row.has_cuts.then_some(&Self(()))
     }
 
     /// The first cut after `from`, if it is in the [`WINDOW`] bytes there. The decision depends on text before
@@ -114,40 +107,30 @@ impl TextCuts {
     }
 }
 
-/// The first match of the rule whose cut is allowed.
-#[cfg(feature = "regex")]
+/// The first cut by the rule that is allowed.
 fn first_cut(text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
-    let compile = || Regex::new(RULE).ok();
-    match COMPILED.get(compile) {
-        Some(rule) => find_by(rule.as_ref()?, text, allowed),
-        None => find_by(&compile()?, text, allowed),
-    }
-}
-
-/// Without an engine no text is cut.
-#[cfg(not(feature = "regex"))]
-fn first_cut(_: &str, _: impl Fn(usize) -> bool) -> Option<usize> {
-    None
-}
-
-#[cfg(feature = "regex")]
-fn find_by(rule: &Regex, text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
-    let mut at = 0;
-    // If the engine gives up, there is no cut here.
-    while let Some(rule_match) = rule.find_from_pos(text, at).ok().flatten() {
-        at = rule_match.start() + rule_match.as_str().chars().next()?.len_utf8();
-        if allowed(at) {
+    let (classes, mut before) = (classes(), END);
+    for (at, char) in text.char_indices() {
+        let bits = classes.bits_of(char.into());
+        // A character that is no letter has the bit CASELESS if it is a mark.
+        let cuts = before & (SPACE | END) == 0 && bits & (SPACE | NEWLINE) == SPACE
+            || before & NUMBER != 0 && bits & NUMBER == 0
+            || before & LETTER != 0 && bits & (LETTER | CASELESS) == 0 && char != '\'';
+        if cuts && allowed(at) {
             return Some(at);
         }
+        before = bits;
     }
     None
 }
 
 #[cfg(all(test, feature = "regex"))]
 mod tests {
+    use fancy_regex::Regex;
+
     use super::*;
     use crate::drawn::{Draw, added_token, split_text};
-    use crate::split::pattern::{PATTERNS, Pattern};
+    use crate::split::pattern::PATTERNS;
     use crate::split::{Splitter, Text};
 
     fn no_tokens() -> AddedTokens {
@@ -173,6 +156,24 @@ mod tests {
             from = cut;
         }
         found
+    }
+
+    /// The rule as a regex: each match is a and b.
+    const RULE: &str = r"\S[\s--[\r\n]]|\p{N}\P{N}|\p{L}[^\p{L}\p{M}']";
+
+    #[test]
+    fn cuts_are_the_matches_of_the_rule() {
+        let rule = Regex::new(RULE).unwrap();
+        // Every character before and after one of each class.
+        let sides = ["a", "日", "\u{301}", "7", " ", "\n", "'", "/"];
+        for char in '\0'..=char::MAX {
+            for side in sides {
+                for text in [format!("{char}{side}"), format!("{side}{char}")] {
+                    let cut = first_cut(&text, |_| true).is_some();
+                    assert_eq!(cut, rule.is_match(&text).unwrap(), "{text:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 import { isWhole, textOf, tokenText } from "./drawing.js";
 import { keyOf, refuse, spelt, symbolValues, treeOf } from "./model.js";
-import { colours, hasRightToLeft, lowerBound } from "./rows.js";
+import { colours, lowerBound } from "./rows.js";
 
 export const MOST_IDS = 2000; // in a window
 const MOST_ROWS = 200;
@@ -63,19 +63,22 @@ function describe(own, name, text, special) {
 
 /** The bytes at which every tokenizer cuts, and the stretches between them that hold another cut. */
 function compare(cuts, size) {
-  const shared = cuts.length === 1 ? [...cuts[0].ends] : [];
-  if (cuts.length > 1) {
-    const sets = cuts.map(({ ends }) => new Set(ends));
-    const [first] = sets;
-    for (const end of [...first].sort((left, right) => left - right)) if (end <= size && sets.every((set) => set.has(end))) shared.push(end);
-  }
-  const [differences, before] = [[], cuts.map(() => 0)];
-  let start = 0;
-  for (const end of shared) {
-    const places = cuts.map(({ ends }, which) => [before[which], lowerBound(ends, end, true)]);
-    if (places.some(([first, last]) => last - first > 1)) differences.push({ start, end, places });
-    places.forEach(([, last], which) => (before[which] = last));
-    start = end;
+  const [first] = cuts;
+  if (cuts.length === 1) return { shared: [...first.ends], differences: [] };
+  const [shared, differences] = [[], []];
+  let [start, before, after] = [0, cuts.map(() => 0), cuts.map(() => 0)]; // tokens up to `start`, and up to an end
+  for (const end of first.ends) {
+    if (end > size) break;
+    let isShared = shared.at(-1) !== end;
+    cuts.forEach(({ ends }, which) => {
+      while (ends[after[which]] <= end) after[which]++;
+      isShared &&= ends[after[which] - 1] === end;
+    });
+    if (!isShared) continue;
+    const places = cuts.map((_, which) => [before[which], after[which]]);
+    if (places.some(([from, to]) => to - from > 1)) differences.push({ start, end, places });
+    shared.push(end);
+    [start, before] = [end, [...after]];
   }
   return { shared, differences };
 }
@@ -308,15 +311,14 @@ export const VIEWS = {
   },
   counts: (request) => ({
     bytes: request.data.length,
-    chars: charsOf(request.text),
+    chars: request.facts.chars,
     totals: request.names.map((name) => request.source.get(name).tok.count(request.text, { special: request.special })),
   }),
   rows: (request) => {
-    const { laid, data, text } = request;
+    const { laid, data, facts } = request;
     const first = request.number("first", 0);
     const window = laid.window(first, Math.min(request.number("last", 0), first + MOST_ROWS));
-    const facts = { bytes: data.length, chars: charsOf(text), wanted: request.source.widths.wanted };
-    return { ...window, ...facts, right_to_left: hasRightToLeft(text) };
+    return { ...window, ...facts, bytes: data.length, wanted: request.source.widths.wanted };
   },
   differences: (request) => {
     const { shared, differences } = compare(request.cuts, request.data.length);

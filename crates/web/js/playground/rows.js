@@ -7,6 +7,8 @@ const BREAK_WITHIN = 24; // characters before the end of a row among which a row
 const WIDEST = 250; // units
 const CIRCLE = 12; // units: the circle under a mark that begins a token
 const MOST_ASKED = 1000;
+const MARGIN = BREAK_WITHIN + 8; // rows: the end of a row depends on fewer rows than this after it
+const NEAR = 20_000; // bytes after an edit to search for a row that starts as before
 const LINE = 2000; // bytes of a line that decide its direction
 const LOOK_BACK = 32; // tokens that the colour of a token depends on
 const [STARTS, ALONE, AGREES] = [1, 2, 4];
@@ -69,11 +71,12 @@ export class Widths {
   }
 }
 
-/** The byte at which each row starts, and the end of the text. */
-export function rowStarts(text, cells, widths, cuts) {
+/** The byte at which each row starts, and the end of the text; `base` is the first byte of the text in that of the cuts. */
+export function rowStarts(text, { cells, widths, cuts }, base = 0) {
   // By character: its code, its first byte, and its width.
   const [points, places, units] = [new Uint32Array(text.length), new Uint32Array(text.length + 1), new Uint16Array(text.length)];
   let size = 0;
+  places[0] = base;
   for (let at = 0; at < text.length; size++) {
     const code = text.codePointAt(at);
     const point = code >= 0xd800 && code < 0xe000 ? 0xfffd : code;
@@ -104,10 +107,28 @@ export function rowStarts(text, cells, widths, cuts) {
   return starts;
 }
 
+/** The starts of an edited text, by those of the old one; `at` and `until` are the bytes between which text or tokens differ. */
+export function updatedStarts(old, data, frame, at, until) {
+  const by = data.length - old.at(-1);
+  const row = lowerBound(old, at, true) - 1 - MARGIN;
+  const begin = Math.max(at ? data.lastIndexOf(10, at - 1) + 1 : 0, row > 0 ? old[row] : 0);
+  const lineEnd = data.indexOf(10, until) + 1 || data.length;
+  let end = Math.min(lineEnd, until + NEAR);
+  while (end < lineEnd && (data[end] & 0xc0) === 0x80) end++;
+  const lay = (to) => rowStarts(textOf(data.subarray(begin, to)), frame, begin);
+  const joined = (near, from) => old.slice(0, lowerBound(old, begin)).concat(near, old.slice(lowerBound(old, from - by)).map((start) => start + by));
+  if (end < lineEnd) { // a long line: once a row starts at an old start, all later rows do
+    const near = lay(end).slice(0, -MARGIN);
+    const same = near.findIndex((start) => start >= until && old[lowerBound(old, start - by)] === start - by);
+    if (same >= 0) return joined(near.slice(0, same), near[same]);
+  }
+  return joined(lay(lineEnd).slice(0, -1), lineEnd);
+}
+
 /** Widens characters for the numbers of shared bytes and the circles under marks. */
 function widen({ units, places, points, size }, widths, ends) {
   let char = 0;
-  for (let token = 0; token < ends.length && ends[token] < places[size]; token++) {
+  for (let token = lowerBound(ends, places[0]); token < ends.length && ends[token] < places[size]; token++) {
     while (places[char + 1] <= ends[token]) char++;
     if (places[char] !== ends[token]) units[char] = Math.max(units[char], UNIT * (places[char + 1] - places[char]));
     else if (widths.isMark(points[char])) units[char] = Math.max(units[char], CIRCLE);

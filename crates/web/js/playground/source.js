@@ -5,6 +5,7 @@
 
 import { MOST_IDS, pageValues, VIEWS } from "./answers.js";
 import { tokenText } from "./drawing.js";
+import { factsOf, updatedCut, updatedLayout } from "./edits.js";
 import { Model, refuse } from "./model.js";
 import { Rows, rowStarts, Widths } from "./rows.js";
 import { Trainer } from "./trainer.js";
@@ -90,9 +91,13 @@ export class PageSource {
     return this.#widths;
   }
 
-  /** What is kept of a text. */
+  /** What is kept of a text; `before` is the text of the request before, from which an edit may have made it. */
   kept(text) {
-    const found = this.#texts.get(text) ?? { data: new TextEncoder().encode(text), cuts: new Map() };
+    let found = this.#texts.get(text);
+    if (found === undefined) {
+      found = { data: new TextEncoder().encode(text), cuts: new Map(), before: [...this.#texts.values()].at(-1) };
+      delete found.before?.before;
+    }
     if (found.data.length > LIMITS.bytes) refuse("InvalidOption", `text: expected at most ${LIMITS.bytes} bytes, not ${found.data.length}`);
     this.#texts.delete(text);
     this.#texts.set(text, found);
@@ -113,6 +118,10 @@ class Request {
 
   get data() {
     return this.source.kept(this.text).data;
+  }
+
+  get facts() {
+    return factsOf(this.source.kept(this.text));
   }
 
   get names() {
@@ -152,14 +161,14 @@ class Request {
 
   /** The tokens of the text by one tokenizer: ids, the byte at which each ends, and the look of an id. */
   cut(name) {
-    const { cuts } = this.source.kept(this.text);
-    const key = JSON.stringify([name, this.special]);
+    const [kept, { special }] = [this.source.kept(this.text), this];
+    const key = JSON.stringify([name, special]);
     const { tok, look } = this.source.get(name);
-    if (cuts.get(key)?.look !== look) {
-      const { ids, ends } = tok.encodeWithOffsets(this.text, { special: this.special, unit: "byte" });
-      cuts.set(key, { ids, ends, look });
+    if (kept.cuts.get(key)?.look !== look) {
+      const cut = updatedCut(tok, kept, key, look, special) ?? tok.encodeWithOffsets(this.text, { special, unit: "byte" });
+      kept.cuts.set(key, { ...cut, look });
     }
-    return cuts.get(key);
+    return kept.cuts.get(key);
   }
 
   get cuts() {
@@ -171,7 +180,8 @@ class Request {
     const cells = this.number("cells", 80, { least: 1, most: MOST_CELLS });
     const [kept, cuts, { widths }] = [this.source.kept(this.text), this.cuts, this.source];
     const key = JSON.stringify([cells, widths.version, this.special, this.names]);
-    if (kept.laid?.key !== key) kept.laid = { key, starts: rowStarts(this.text, cells, widths, cuts) };
+    const frame = { cells, widths, cuts };
+    if (kept.laid?.key !== key) kept.laid = { key, starts: updatedLayout(kept, key, frame) ?? rowStarts(this.text, frame) };
     return new Rows(kept.data, kept.laid.starts, cuts, this.values.marks !== false);
   }
 }
