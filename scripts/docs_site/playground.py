@@ -6,11 +6,15 @@ and with tokenizers that are trained here, on this project's documents and code.
 
 from __future__ import annotations
 
+import ast
+import base64
 import json
+import posixpath
 import re
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +24,7 @@ import toksmith
 
 from .pages import ROOT
 
-__all__ = ["ENGINE", "write_playground"]
+__all__ = ["has_engine", "link_playground", "write_playground"]
 
 ENGINE = ROOT / "build" / "web"
 STATIC = ROOT / "python" / "toksmith" / "_playground" / "static"
@@ -28,7 +32,13 @@ SIZE = 4096  # tokens
 # The texts of each tokenizer, as patterns of paths.
 TEXTS = {"docs": ("*.md", "docs/**/*.md"), "code": ("python/**/*.py", "crates/**/*.rs", "crates/web/js/**/*.js")}
 STYLES = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)">\n')
+SNAPSHOT = re.compile(r"<!-- snapshot: (.+?) -->", re.DOTALL)
 SCRIPT = '<script type="module" src="/static/main.js"></script>'
+
+
+def has_engine() -> bool:
+    """Whether `make web` has built the engine."""
+    return (ENGINE / "classic" / "playground.js").is_file()
 
 
 def write_playground(folder: Path, engine: str = "engine") -> None:
@@ -40,7 +50,7 @@ def write_playground(folder: Path, engine: str = "engine") -> None:
     Raises:
         SystemExit: The engine is not built.
     """
-    if not (ENGINE / "classic" / "playground.js").is_file():
+    if not has_engine():
         raise SystemExit("toksmith: the playground needs build/web; run make web")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -52,9 +62,13 @@ def write_playground(folder: Path, engine: str = "engine") -> None:
     (folder / "page.js").write_text(page_code("toksmithMain", STATIC / "main.js"), "utf-8")
     shutil.copy(STATIC / "icon.svg", folder)
     (folder / "tokenizers.js").write_text("".join(tokenizers()), "utf-8")
-    scripts = "".join(f'<script src="{name}"></script>\n' for name in (f"{engine}/playground.js", "tokenizers.js", "page.js"))
+    scripts = "".join(
+        f'<script src="{name}"></script>\n' for name in (f"{engine}/playground.js", "tokenizers.js", "page.js")
+    )
     page = STYLES.sub("", page).replace("/static/", "").replace(SCRIPT.replace("/static/", ""), "")
-    page = page.replace("</head>", '<link rel="stylesheet" href="page.css">\n</head>').replace("</body>", f"{scripts}</body>")
+    page = page.replace("</head>", '<link rel="stylesheet" href="page.css">\n</head>').replace(
+        "</body>", f"{scripts}</body>"
+    )
     (folder / "index.html").write_text(page, "utf-8")
 
 
@@ -71,6 +85,25 @@ def tokenizers() -> Iterator[str]:
         facts.append(row | {"special_tokens": [*tok.special_tokens], "file": file.name})
     page = {"version": toksmith.__version__, "texts": dict(toksmith.metrics.LANGUAGES), "tokenizers": facts}
     yield f"toksmithFiles.page = {json.dumps(page)};\n"
+
+
+def link_playground(text: str, place: str) -> str:
+    """The Markdown of the page at `place` with a link to the playground below its title, on the text of the page's first snapshot."""
+    snapshot = SNAPSHOT.search(text)
+    call = ast.parse(snapshot[1].strip(), mode="eval").body if snapshot else None
+    shown = ast.literal_eval(call.args[1]) if isinstance(call, ast.Call) else None
+    address = posixpath.relpath("playground/index.html", posixpath.dirname(place) or ".") + (
+        f"#{fragment(shown)}" if shown else ""
+    )
+    title, end, rest = text.partition("\n\n")
+    return f"{title}{end}[Try it in the playground]({address}), in this browser.\n\n{rest}"
+
+
+def fragment(text: str) -> str:
+    """The part of the playground's address with a text, as static/state.js reads it."""
+    deflate = zlib.compressobj(wbits=-15)
+    packed = deflate.compress(json.dumps({"text": text}).encode()) + deflate.flush()
+    return f"1.{base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
 
 
 if __name__ == "__main__":

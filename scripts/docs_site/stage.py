@@ -23,6 +23,7 @@ from .api import api_pages
 from .commands import command_pages
 from .dialect import parts, site_text, without_code
 from .pages import API, COMMAND_LINE, ROOT, SECTIONS, Page, pages, place_of
+from .playground import has_engine, link_playground, write_playground
 from .settings import settings
 from .snapshots import embed_snapshot
 
@@ -50,6 +51,8 @@ def stage(folder: Path, version: str | None = None) -> None:
         text = (ROOT / page.source).read_text(encoding="utf-8")
         if page.source.endswith(".md"):
             text = "".join(link_document(text, page.source, pages_by_source, folder / "pages"))
+            if has_engine() and (page.section == "Lesson" or page.place == "index.md"):
+                text = link_playground(text, page.place)
             views = partial(embed_snapshot, place=page.place, folder=folder / "pages")
             write_file(folder / "pages" / page.place, site_text(text, views))
         else:
@@ -73,6 +76,8 @@ def stage(folder: Path, version: str | None = None) -> None:
         for name in names
     }
     write_file(folder / "compiled.json", json.dumps(docs))
+    if has_engine():
+        write_playground(folder / "pages" / "playground", "../engine/classic")
 
 
 def link_document(text: str, source: str, known: Mapping[str, Page], folder: Path) -> Iterator[str]:

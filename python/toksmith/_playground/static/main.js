@@ -206,7 +206,8 @@ function counted({ totals, bytes, chars }) {
   $('problem').hidden = true;
   const named = totals.map((total, place) => `${totals.length > 1 ? `${state.toks[place]} ` : ''}${count(total, 'token')}`);
   const per = totals.length === 1 && totals[0] ? `, ${(bytes / totals[0]).toFixed(2)} bytes per token` : '';
-  const said = `${named.join(', ')}; ${count(chars, 'character')}, ${count(bytes, 'byte')}${per}`;
+  const halves = state.text.isWellFormed() ? '' : ', with half of a character (a lone surrogate), which is counted as U+FFFD';
+  const said = `${named.join(', ')}; ${count(chars, 'character')}, ${count(bytes, 'byte')}${per}${halves}`;
   $('counts').classList.remove('stale');
   if ($('counts').textContent === said) return;
   $('counts').replaceChildren(h('strong', {}, said.slice(0, said.indexOf(';'))), said.slice(said.indexOf(';')));
