@@ -4,6 +4,7 @@
 // and the message for the page.
 
 import { MOST_IDS, pageValues, VIEWS } from "./answers.js";
+import { COSTS } from "./costs.js";
 import { tokenText } from "./drawing.js";
 import { Model, refuse } from "./model.js";
 import { Rows, rowStarts, Widths } from "./rows.js";
@@ -31,7 +32,7 @@ export class PageSource {
   constructor(toksmith, patterns, { texts = {}, version = "" }) {
     Object.assign(this, { toksmith, patterns, texts, version });
     const trainer = new Trainer(this);
-    this.#views = { ...VIEWS, ...trainer.views };
+    this.#views = { ...VIEWS, ...COSTS, ...trainer.views };
   }
 
   /** Whether this source answers a view. */

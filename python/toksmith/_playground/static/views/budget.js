@@ -16,7 +16,7 @@ function used(row) {
 }
 
 export const view = {
-  name: 'budget', server: true, label: 'Budget', several: true,
+  name: 'budget', label: 'Budget', several: true,
   state: { context: ['number', 0], price: ['string', ''] },
   controls: (app) => [
     field('Your context, in tokens', { name: 'context', type: 'number', min: 0, step: 1, value: app.state.context || '', oninput: (event) => app.set({ context: Math.max(0, Math.floor(Number(event.target.value))) || 0 }) }),

@@ -106,7 +106,7 @@ class EditsPanel {
 }
 
 export const view = {
-  name: 'edits', server: true, label: 'Edits', several: true,
+  name: 'edits', label: 'Edits', several: true,
   state: { typed: ['string', 'e'], editAt: ['number', 0], editPlaced: ['number', 0] },
   panel: (app) => new EditsPanel(app),
 };

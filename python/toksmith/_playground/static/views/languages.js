@@ -3,7 +3,7 @@
 import { bar, h, table } from '../dom.js';
 
 export const view = {
-  name: 'languages', server: true, label: 'Languages', one: true,
+  name: 'languages', label: 'Languages', one: true,
   state: { lines: ['text', ''] },
   controls: (app) => [h('details', {}, h('summary', {}, 'Your own texts'), h('label', { htmlFor: 'field-lines' }, 'One language a line, “name: text”, the first to compare with'), h('textarea', { id: 'field-lines', rows: 4, dir: 'auto', spellcheck: false, value: app.state.lines, placeholder: 'English: Good morning.\nKorean: 좋은 아침입니다.', oninput: (event) => app.set({ lines: event.target.value }) }))],
   ask: (app) => ['parity', null, { lines: app.state.lines.split('\n').filter((line) => line.trim()) }],
