@@ -17,6 +17,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from classic_js import held_file, page_code
 
@@ -92,17 +93,17 @@ def link_playground(text: str, place: str) -> str:
     snapshot = SNAPSHOT.search(text)
     call = ast.parse(snapshot[1].strip(), mode="eval").body if snapshot else None
     shown = ast.literal_eval(call.args[1]) if isinstance(call, ast.Call) else None
-    address = posixpath.relpath("playground/index.html", posixpath.dirname(place) or ".") + (
-        f"#{fragment(shown)}" if shown else ""
-    )
+    address = posixpath.relpath("playground/index.html", posixpath.dirname(place) or ".")
+    if shown:
+        address += f"#{fragment({'text': shown})}"
     title, end, rest = text.partition("\n\n")
     return f"{title}{end}[Try it in the playground]({address}), in this browser.\n\n{rest}"
 
 
-def fragment(text: str) -> str:
-    """The part of the playground's address with a text, as static/state.js reads it."""
+def fragment(state: dict[str, Any]) -> str:
+    """The part of the playground's address with a state, as static/state.js reads it."""
     deflate = zlib.compressobj(wbits=-15)
-    packed = deflate.compress(json.dumps({"text": text}).encode()) + deflate.flush()
+    packed = deflate.compress(json.dumps(state).encode()) + deflate.flush()
     return f"1.{base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
 
 

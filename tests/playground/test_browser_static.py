@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
+import tempfile
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,17 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import CHROMIUM, CORPUS, PASTE, PUT, TEXT, Seen, api, watched
+from browsing import CORPUS, PASTE, PUT, TEXT, Seen, watched
 from conftest import ROOT
 from docs_site.playground import fragment, has_engine, write_playground
-from systems import lacking
 from test_browser_everybody import AXE, OVERFLOW, RULES, axe_source
 from test_browser_walks import drop
 
 import toksmith
 
 pytestmark = pytest.mark.skipif(not has_engine(), reason="lacks build/web; run make web")
-WEB = ROOT / "build" / "web"
 # The storage is full, or the browser refuses it.
 FULL = "IDBObjectStore.prototype.add = () => { throw new DOMException('no room', 'QuotaExceededError'); };"
 REFUSED = (
@@ -97,8 +96,6 @@ def added(seen: Seen) -> bytes:
 
 def native(tok: toksmith.Tokenizer) -> bytes:
     """The native file of a tokenizer."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as room:
         tok.save(path := Path(room) / "it.toksmith")
         return path.read_bytes()
@@ -179,14 +176,14 @@ def test_the_page_trains_and_uses_what_it_trained(static: Seen) -> None:
 def test_a_training_that_is_cancelled_says_so_and_can_begin_again(static: Seen) -> None:
     static.open(text="low")
     static.page.evaluate(PUT, "".join(f"{number * 7919 % 100_003} " for number in range(400_000)))
-    static.wait("#counts", "tokens")
+    static.wait("#counts", "2,3")
     static.tab("trainer")
+    static.page.select_option("#field-trainPattern", "")
     static.page.click("text=Remove all")
     static.page.click("text=Add your text")
     static.page.click("#cancel")
     static.wait(".train-state", "You cancelled this.")
-    static.page.evaluate(PUT, "low lower")
-    static.settle(9)
+    static.type("low lower")
     static.page.click("text=Remove all")
     static.page.click("text=Add your text")
     static.wait(".train-figures", "merges")
@@ -204,22 +201,18 @@ def test_hard_texts_say_what_is_wrong(static: Seen) -> None:
     static.wait("#counts", "half of a character")
 
 
-def test_a_browser_without_webassembly_is_told(addresses: dict[str, str]) -> None:
-    with api.sync_playwright() as playwright:
-        flags = ["--js-flags=--noexpose_wasm", *(["--no-sandbox"] if lacking("permissions") else [])]
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        page = running.new_page()
-        page.goto(addresses["file"])
-        page.wait_for_selector("#banner:visible")
-        assert "runs no WebAssembly" in page.inner_text("#banner")
-        running.close()
+def test_a_browser_without_webassembly_is_told(browser: Any, addresses: dict[str, str]) -> None:
+    with watched(browser, addresses["file"].removesuffix("index.html")) as seen:
+        seen.page.add_init_script("delete globalThis.WebAssembly")
+        seen.page.goto(addresses["file"])
+        seen.wait("#banner", "runs no WebAssembly")
 
 
-def test_a_link_of_the_site_opens_its_text_and_a_view_that_needs_a_server_says_so(static: Seen) -> None:
-    static.open(fragment("né न 😄"), text=None)
+def test_links_open_their_text_and_a_view_without_a_server_says_so(static: Seen) -> None:
+    static.open(fragment({"text": "né न 😄", "tab": "chat"}), text=None)
     assert static.page.input_value("#text") == "né न 😄"
-    static.page.evaluate("location.hash = '1.q1YqSUxSsqpWKs_ILEktLlGyUkrOSCxRqgUA'")
-    static.page.reload()
+    static.wait("#banner", "“chat” of the link needs a server: toksmith play")
+    static.page.wait_for_selector("#tab-tokens[aria-selected=true]")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
