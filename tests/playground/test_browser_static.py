@@ -75,8 +75,10 @@ def test_the_page_opens_with_tokenizers_and_gives_the_ids_of_the_library(static:
     assert [label.rpartition(", id ")[2] for label in static.drawn()] == [*map(str, tok.encode(TEXT, special="text"))]
     static.type("low 😄")
     static.tab("merges")
-    static.page.fill("#piece", "lowest")
+    static.wait(".proposals", "low")
     static.wait(".player", "1 of ")
+    static.tab("vocabulary")
+    static.wait("#panel", "Tokens by length")
     assert static.page.locator("#tab-chat").count() == 0 and "toksmith play" in static.words("footer")
 
 

@@ -105,7 +105,7 @@ export class PageSource {
 /** The checked request of a view. */
 class Request {
   constructor(source, text, values, signal) {
-    Object.assign(this, { source, values, signal, asked: text });
+    Object.assign(this, { source, values, signal, asked: text ?? values.text });
   }
 
   get text() {
