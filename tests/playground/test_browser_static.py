@@ -73,9 +73,9 @@ def test_the_page_opens_with_tokenizers_and_gives_the_ids_of_the_library(static:
     (path := tmp_path / "own.toksmith").write_bytes(added(static))
     tok = toksmith.load(path)
     assert [label.rpartition(", id ")[2] for label in static.drawn()] == [*map(str, tok.encode(TEXT, special="text"))]
-    static.type("low 😄")
+    static.type("lowest 😄")
     static.tab("merges")
-    static.wait(".proposals", "low")
+    static.wait(".proposals", "lowest")
     static.wait(".player", "1 of ")
     static.tab("vocabulary")
     static.wait("#panel", "Tokens by length")

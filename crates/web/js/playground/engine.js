@@ -84,8 +84,9 @@ export class PageEngine {
 
   /** A name that no tokenizer has. */
   #free(name) {
-    let free = name;
-    for (let number = 2; this.#rows.has(free); number++) free = `${name} (${number})`;
+    const plain = (name ?? "tokenizer").replace(/\s/g, " ").slice(0, 90);
+    let free = plain;
+    for (let number = 2; this.#rows.has(free); number++) free = `${plain} (${number})`;
     return free;
   }
 
