@@ -31,6 +31,9 @@ REFUSED = (
 )
 
 
+WORKERS = "const Own = Worker; globalThis.Worker = class extends Own { constructor(url) { super(url); globalThis.last = this; } };"
+
+
 class Quiet(SimpleHTTPRequestHandler):
     """Serves files without logging."""
 
@@ -189,6 +192,17 @@ def test_a_training_that_is_cancelled_says_so_and_can_begin_again(static: Seen) 
     static.page.click("text=Remove all")
     static.page.click("text=Add your text")
     static.wait(".train-figures", "merges")
+
+
+def test_an_engine_that_stops_starts_again(browser: Any, addresses: dict[str, str]) -> None:
+    with watched(browser, addresses["file"].removesuffix("index.html")) as seen:
+        seen.url = addresses["file"]
+        seen.page.add_init_script(WORKERS)
+        seen.open(text=TEXT)
+        added(seen)
+        seen.page.evaluate("last.onerror({ message: 'out of memory' })")
+        seen.type("low lower")
+        assert seen.page.locator("input[value='own.toksmith']:checked").count() == 1
 
 
 def test_hard_texts_say_what_is_wrong(static: Seen) -> None:
