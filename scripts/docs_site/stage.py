@@ -51,7 +51,7 @@ def stage(folder: Path, version: str | None = None) -> None:
         text = (ROOT / page.source).read_text(encoding="utf-8")
         if page.source.endswith(".md"):
             text = "".join(link_document(text, page.source, pages_by_source, folder / "pages"))
-            if has_engine() and (page.section == "Lesson" or page.place == "index.md"):
+            if has_engine() and (page.section == "Lesson" or page.source in ("README.md", "docs/playground.md")):
                 text = link_playground(text, page.place)
             views = partial(embed_snapshot, place=page.place, folder=folder / "pages")
             write_file(folder / "pages" / page.place, site_text(text, views))
