@@ -351,7 +351,7 @@ else {
   $('models').textContent = 'Open a file …';
   $('models').addEventListener('click', () => $('open').click());
   $('open-folder').hidden = true;
-  document.body.append(h('footer', { className: 'dim' }, `This page has no server: your browser computes all that it shows. ${LEFT_OUT.join(', ')} and exports as pictures need Python: `, h('code', {}, 'pip install toksmith[play]'), ' and ', h('code', {}, 'toksmith play'), '.'));
+  document.body.append(h('footer', { className: 'dim' }, `This page has no server: your browser computes all that it shows. ${LEFT_OUT.join(', ')} and exports as pictures need Python: `, h('code', {}, "pip install 'toksmith[play]'"), ' and ', h('code', {}, 'toksmith play'), '.'));
 }
 
 startKeys();
