@@ -1,6 +1,6 @@
 # make demo | quick | test | check, and the rare ones of make/*.mk: proofs | proofs-ci | test-browser | test-readers |
-# test-ray | test-clients | test-servers | test-llama | test-model | web | test-web | bench | bench-quick | bench-train |
-# bench-corpus | wheel | release-check | bump | docs.
+# test-ray | test-clients | test-servers | test-llama | test-model | web | playground | test-web | bench | bench-quick |
+# bench-train | bench-corpus | wheel | release-check | bump | docs.
 # Each sets up what it needs in .venv by itself, once.
 # PYTHON=/path/to/python chooses the interpreter; UV= (empty) installs with pip even where uv is there.
 .DELETE_ON_ERROR:

@@ -1,6 +1,7 @@
 """Usage: scripts/classic_js.py FOLDER OUT
 Writes the ES modules of FOLDER as classic scripts into OUT, for pages that are opened as files: browsers load no modules,
-workers or WebAssembly there. `toksmith.js` defines the global `toksmith`, and each `.wasm.js` holds a module.
+workers or WebAssembly there. `toksmith.js` defines the global `toksmith`, `playground.js` the engine of the playground's
+page, and each `.wasm.js` holds a module.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import re
 import sys
 from pathlib import Path
 
-IMPORT = re.compile(r'import\s+(?:\{([^}]*)\}|\* as (\w+))\s+from\s+["\'](\./[^"\']+)["\'];?')
+IMPORT = re.compile(r'import\s+(?:\{([^}]*)\}|\* as (\w+))\s+from\s+["\'](\.{1,2}/[^"\']+)["\'];?')
 LATER = re.compile(r'\bawait import\(["\'](\./[^"\']+)["\']\)')
-EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) ([\w$]+))", re.MULTILINE)
 LEFT = re.compile(r'^(?:import|export)\b.*|import\(["\']\..*', re.MULTILINE)
 
 
@@ -54,26 +55,41 @@ class Bundle:
         return code.replace("import.meta.url", "globalThis.toksmithFiles.url"), names
 
 
+def worker_code(path: Path) -> str:
+    """The text of a classic worker."""
+    bundle = Bundle()
+    code, _ = bundle.translate(path.resolve())
+    return f"globalThis.toksmithFiles ??= {{}};\n{''.join(bundle.parts)}(async () => {{\n{code}}})();\n"
+
+
+def page_code(name: str, *paths: Path) -> str:
+    """A script that makes the names of modules those of a global."""
+    bundle = Bundle()
+    names = ", ".join(f"...{bundle.add(path.resolve())}" for path in paths)
+    return f"globalThis.{name} = (() => {{\n{''.join(bundle.parts)}return {{ {names} }};\n}})();\n"
+
+
+def held_file(name: str, data: bytes) -> str:
+    """A script that holds a file."""
+    packed = base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+    return f'(globalThis.toksmithFiles ??= {{}})["{name}"] = "{packed}";\n'
+
+
 def main(folder: Path, out: Path) -> None:
     """Writes the scripts."""
-    worker = Bundle()
-    code, _ = worker.translate((folder / "worker.js").resolve())
-    page = Bundle()
-    names = [page.add((folder / name).resolve()) for name in ("toksmith.js", "playground/source.js")]
-    files = "globalThis.toksmithFiles ??= {}"
-    script = "".join(worker.parts) + f"(async () => {{\n{code}}})();\n"
-    packed = json.dumps(f"{files};\n{script}")
-    head = (
-        f"{files};\n"
-        "toksmithFiles.url ??= globalThis.document?.currentScript?.src ?? globalThis.location.href;\n"
-        f'toksmithFiles["worker.js"] = {packed};\n'
-    )
-    modules, exports = "".join(page.parts), ", ".join(f"...{name}" for name in names)
-    body = f"globalThis.toksmith = (() => {{\n{modules}return {{ {exports} }};\n}})();\n"
-    (out / "toksmith.js").write_text(head + body, "utf-8")
+    files = {"worker.js": json.dumps(worker_code(folder / "worker.js"))}
+    page = page_code("toksmith", folder / "toksmith.js", folder / "playground" / "source.js")
+    write_script(out / "toksmith.js", folder, files, page)
+    files["playground.js"] = json.dumps(worker_code(folder / "playground" / "worker.js"))
+    write_script(out / "playground.js", folder, files, page_code("toksmithPage", folder / "playground" / "engine.js"))
     for path in folder.glob("*.wasm"):
-        data = base64.b64encode(gzip.compress(path.read_bytes(), 9, mtime=0)).decode()
-        (out / f"{path.name}.js").write_text(f'({files})["{path.name}"] = "{data}";\n', "utf-8")
+        (out / f"{path.name}.js").write_text(held_file(path.name, path.read_bytes()), "utf-8")
+
+
+def write_script(path: Path, folder: Path, files: dict[str, str], code: str) -> None:
+    """Writes a script with the texts of workers."""
+    held = "".join(f"toksmithFiles[{json.dumps(name)}] = {text};\n" for name, text in files.items())
+    path.write_text((folder / "classic.js").read_text("utf-8") + held + code, "utf-8")
 
 
 if __name__ == "__main__":

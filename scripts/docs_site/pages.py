@@ -18,6 +18,7 @@ PLACES = {
     "ARCHITECTURE.md": "architecture/index.md",
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",
     "LICENSE": "licence.md",
+    "docs/playground.md": "guides/playground.md",  # playground/ is the page itself
 }
 
 

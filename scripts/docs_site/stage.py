@@ -1,8 +1,8 @@
 """Usage: python -m docs_site.stage FOLDER [--version VERSION]: writes the input of the site's generator into FOLDER.
 
-FOLDER gets `zensical.toml`, the Markdown of all pages in `pages/`, and the docstrings of methods that are not in the
-sources. An existing folder is replaced. With a version, pages have the list of versions that `publish` maintains.
-Building and the search for dead links are the generator's (`make docs`).
+FOLDER gets `zensical.toml`, the Markdown of all pages in `pages/`, the engine for browsers in `pages/engine/` if `make web`
+built it, and the docstrings of methods that are not in the sources. An existing folder is replaced. With a version, pages
+have the list of versions that `publish` maintains. Building and the search for dead links are the generator's (`make docs`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .api import api_pages
 from .commands import command_pages
 from .dialect import parts, site_text, without_code
 from .pages import API, COMMAND_LINE, ROOT, SECTIONS, Page, pages, place_of
+from .playground import has_engine, link_playground, write_playground
 from .settings import settings
 from .snapshots import embed_snapshot
 
@@ -31,6 +32,8 @@ __all__ = ["link_document", "stage"]
 WRITERS = {API: api_pages, COMMAND_LINE: command_pages}
 # A source that the API pages include.
 REFERENCE = Page("", "The reference", "python/toksmith/reference/__init__.py", "api/reference.md")
+# The engine for browsers, which `make web` builds.
+ENGINE = ROOT / "build" / "web"
 # The methods of `Tokenizer` whose docstrings are not in the sources, by the class that defines them.
 MADE = {
     "_core.TextCalls": ("encode", "encode_array"),
@@ -48,6 +51,8 @@ def stage(folder: Path, version: str | None = None) -> None:
         text = (ROOT / page.source).read_text(encoding="utf-8")
         if page.source.endswith(".md"):
             text = "".join(link_document(text, page.source, pages_by_source, folder / "pages"))
+            if has_engine() and (page.section == "Lesson" or page.source in ("README.md", "docs/playground.md")):
+                text = link_playground(text, page.place)
             views = partial(embed_snapshot, place=page.place, folder=folder / "pages")
             write_file(folder / "pages" / page.place, site_text(text, views))
         else:
@@ -60,6 +65,10 @@ def stage(folder: Path, version: str | None = None) -> None:
             navigation[section].append((title, place))
     shutil.copytree(ROOT / "docs" / "site" / "assets", folder / "pages" / "assets")
     shutil.copytree(ROOT / "docs" / "site" / "overrides", folder / "overrides")
+    if (ENGINE / "toksmith.wasm").is_file():
+        shutil.copytree(ENGINE, folder / "pages" / "engine", ignore=shutil.ignore_patterns("*.md", ".*"))
+    else:
+        print("the site has no engine, and no page that needs it: make web builds it")
     write_file(folder / "zensical.toml", settings(navigation, version))
     docs = {
         f"toksmith.{owner}.{name}": inspect.getdoc(getattr(toksmith.Tokenizer, name))
@@ -67,6 +76,8 @@ def stage(folder: Path, version: str | None = None) -> None:
         for name in names
     }
     write_file(folder / "compiled.json", json.dumps(docs))
+    if has_engine():
+        write_playground(folder / "pages" / "playground", "../engine/classic")
 
 
 def link_document(text: str, source: str, known: Mapping[str, Page], folder: Path) -> Iterator[str]:

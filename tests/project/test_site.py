@@ -15,6 +15,7 @@ import pytest
 from conftest import ROOT
 from docs_site import api, commands, dialect, pages, settings
 from docs_site.docstrings import as_markdown
+from docs_site.playground import has_engine
 from docs_site.publish import publish
 from docs_site.snapshots import embed_snapshot
 from docs_site.stage import link_document, stage
@@ -51,6 +52,14 @@ def test_every_page_is_in_the_navigation_once(staged: Path) -> None:
     assert len(listed) == len({*listed}) and {*listed} == written
     assert listed[0] == "index.md"
     assert listed.index("lesson/9-languages.md") + 1 == listed.index("lesson/10-code-and-data.md")
+
+
+def test_the_front_page_and_the_lesson_link_to_the_playground_where_it_can_be_built(staged: Path) -> None:
+    folder = staged / "pages"
+    assert (folder / "playground" / "index.html").is_file() == has_engine() == (folder / "engine").is_dir()
+    for path in (folder / "index.md", *(folder / "lesson").glob("*.md")):
+        links = re.findall(r"\((?:\.\./)?playground/index\.html[#)]", path.read_text("utf-8"))
+        assert bool(links) == has_engine(), path
 
 
 def test_no_setting_names_another_machine(staged: Path) -> None:

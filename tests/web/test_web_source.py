@@ -98,6 +98,11 @@ def requests(random: Random, text: str, toks: dict[str, toksmith.Tokenizer]) -> 
     yield "piece", {**one, "byte": random.randrange(size + 1)}
     yield "tokens", shared
     yield "specials", {"tokenizers": names}
+    yield "budget", {**shared, "context": random.choice([0, 3, 1000])}
+    typed = {**shared, "typed": random.choice(["e", " ", "नम", "<s>"])}
+    yield "edit", {**typed, "at": random.randrange(len(text) + 1)}
+    if size < 500:
+        yield "stability", typed
     yield "proposed", {"tokenizers": names}
 
 
@@ -148,6 +153,9 @@ def test_tokens_have_the_answers_of_the_server(toks: dict[str, toksmith.Tokenize
             ]:
                 yield answered(session, "search", None, {**about, "query": query, "by": by})
             yield answered(session, "merges", None, {**about, "piece": "a" * 513})
+
+        for texts in (["English: low lower", "日本: 低い", "x:"], ["a: b", "c:  d : e", "a: f"], ["no colon"], []):
+            yield answered(session, "parity", None, {"tokenizers": [*toks][:1], "lines": texts})
 
     assert compared(lines()) > 200
 

@@ -9,7 +9,7 @@ const NODE = globalThis.process?.versions?.node !== undefined;
 // The small module has no regex engine, which only patterns without a scanner need.
 const [SMALL, FULL] = ["toksmith.wasm", "toksmith-full.wasm"];
 const compiled = new Map();
-// In a page that is opened as a file, scripts hold the files: their texts, or base64 of their gzip.
+// In a page that is opened as a file, scripts hold the files; see classic.js.
 const inlined = globalThis.toksmithFiles;
 
 /** An error of the engine; `name` is that of the exception in Python. */
@@ -23,26 +23,12 @@ export class ToksmithError extends Error {
 /** Compiles a module, once; `source` replaces the file next to this one. */
 export function init(source, file = SMALL) {
   if (source !== undefined || !compiled.has(file)) {
-    const bytes = source === undefined && inlined ? unpacked(file) : read(source ?? new URL(file, import.meta.url));
+    const bytes = source === undefined && inlined ? inlined.bytes(file) : read(source ?? new URL(file, import.meta.url));
     const module = bytes.then((found) => WebAssembly.compile(found));
     module.catch(() => compiled.delete(file));
     compiled.set(file, module);
   }
   return compiled.get(file);
-}
-
-/** The bytes of a file that a script holds, which is loaded if it is needed. */
-async function unpacked(file) {
-  if (!(file in inlined)) {
-    const script = Object.assign(document.createElement("script"), { src: new URL(`${file}.js`, inlined.url) });
-    await new Promise((resolve, reject) => {
-      script.onload = resolve;
-      script.onerror = () => reject(new Error(`${script.src} cannot be loaded`));
-      document.head.append(script);
-    });
-  }
-  const packed = Uint8Array.from(atob(inlined[file]), (char) => char.charCodeAt(0));
-  return read(new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))));
 }
 
 /** The result of `use` with the small module, or with the full one if a pattern needs it. */

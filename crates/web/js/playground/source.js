@@ -4,6 +4,7 @@
 // and the message for the page.
 
 import { MOST_IDS, pageValues, VIEWS } from "./answers.js";
+import { COSTS } from "./costs.js";
 import { tokenText } from "./drawing.js";
 import { factsOf, updatedCut, updatedLayout } from "./edits.js";
 import { Model, refuse } from "./model.js";
@@ -32,7 +33,7 @@ export class PageSource {
   constructor(toksmith, patterns, { texts = {}, version = "" }) {
     Object.assign(this, { toksmith, patterns, texts, version });
     const trainer = new Trainer(this);
-    this.#views = { ...VIEWS, ...trainer.views };
+    this.#views = { ...VIEWS, ...COSTS, ...trainer.views };
   }
 
   /** Whether this source answers a view. */
@@ -109,7 +110,7 @@ export class PageSource {
 /** The checked request of a view. */
 class Request {
   constructor(source, text, values, signal) {
-    Object.assign(this, { source, values, signal, asked: text });
+    Object.assign(this, { source, values, signal, asked: text ?? values.text });
   }
 
   get text() {

@@ -1,4 +1,6 @@
-// Requests to the server. A text is sent once and then named by the key in the answer; for an edited text, the edits are sent.
+// The page's requests, which its source answers: the local server, or in the page without one the engine (crates/web/js/playground).
+
+import { Server } from './server.js';
 
 export class Refused extends Error {
   constructor(message, kind, status) {
@@ -11,11 +13,7 @@ export class Refused extends Error {
 export class Gone extends Error {}
 export class Cancelled extends Error {}
 
-const MOST_EDITS = 200;
-const sent = { text: null, key: null };
-let edits = []; // of the text that was sent last: the new text, and the edit
-let watching = false;
-export const connection = new EventTarget(); // `gone` and `back`; `busy` and `idle`
+export const connection = new EventTarget(); // `gone`, `back` and `changed`; `busy` and `idle`
 
 const running = new Set(); // the requests that the user waits for
 
@@ -44,84 +42,19 @@ async function waited(signal, quiet, work) {
   }
 }
 
-async function post(view, body, signal) {
-  let response;
-  try {
-    response = await fetch(`/api/${view}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), signal });
-  } catch (problem) {
-    if (signal.aborted) throw problem;
-    gone();
-    throw new Gone('The server does not answer.');
-  }
-  return response;
-}
+const Engine = globalThis.toksmithPage?.PageEngine;
+const source = new (Engine ?? Server)({ connection, Refused, Gone });
 
-async function read(response) {
-  if (response.ok) return response;
-  const said = await response.json().catch(() => ({ error: response.statusText, kind: '' }));
-  throw new Refused(said.error, said.kind, response.status);
-}
+// Whether the local server is there, for what only Python can do.
+export const hasServer = Engine === undefined;
 
-// Records that `text` is `before` with `edit`: [start, end, new text], in characters.
-export function edited(before, text, edit) {
-  const last = edits.length ? edits[edits.length - 1].text : sent.text;
-  if (last !== before || edits.length >= MOST_EDITS) edits = [];
-  else edits.push({ text, edit });
-}
+// Requests a view; a text of null is none. `quiet`: the user does not wait for the answer.
+export const ask = (view, text, values = {}, { signal = null, quiet = false } = {}) => waited(signal, quiet, (own) => source.ask(view, text, values, own));
+export const exported = (view, format, text, values) => waited(null, false, (own) => source.exported(view, format, text, values, own));
 
-function known(text, key) {
-  const at = edits.findIndex((each) => each.text === text);
-  edits = at < 0 ? [] : edits.slice(at + 1);
-  Object.assign(sent, { text, key });
-}
+// Records an edit of a long text, so that the text is not sent again: `text` is `before` with [start, end, new text], in characters.
+export const edited = (before, text, edit) => source.edited(before, text, edit);
 
-// Sends a request about a text (null: about none), by key if the server has the text.
-async function aboutText(view, text, values, signal) {
-  if (text === null) return post(view, values, signal);
-  const at = edits.findIndex((each) => each.text === text);
-  const short = sent.text === text ? { key: sent.key } : at < 0 ? null : { base: sent.key, edits: edits.slice(0, at + 1).map((each) => each.edit) };
-  if (short) {
-    const response = await post(view, { ...values, ...short }, signal);
-    if (response.status !== 409) return response;
-    sent.text = null;
-  }
-  return post(view, { ...values, text }, signal);
-}
-
-// Requests a view. `quiet`: the user does not wait for the answer.
-export function ask(view, text, values = {}, { signal = null, quiet = false } = {}) {
-  return waited(signal, quiet, async (own) => {
-    const answer = await (await read(await aboutText(view, text, values, own))).json();
-    if (answer.key && text !== null && sent.text !== text) known(text, answer.key);
-    return answer.result;
-  });
-}
-
-// Whether the server has this text, or a text from which it was edited.
-export const isKnown = (text) => sent.text === text || edits.some((each) => each.text === text);
-
-export function exported(view, format, text, values) {
-  return waited(null, false, async (own) => (await read(await aboutText(`${view}.${format}`, text, values, own))).text());
-}
-
-export async function about() {
-  return (await read(await fetch('/api/about'))).json();
-}
-
-function gone() {
-  if (watching) return;
-  watching = true;
-  connection.dispatchEvent(new Event('gone'));
-  const look = async () => {
-    try {
-      const found = await about();
-      watching = false;
-      sent.text = null;
-      edits = [];
-      connection.dispatchEvent(new CustomEvent('back', { detail: found }));
-    } catch {
-      setTimeout(look, 1000);
-    }
-  };
-  setTimeout(look, 500);
-}
+// Whether the source has this text.
+export const isKnown = (text) => source.isKnown(text);
+export const about = () => source.about();

@@ -131,7 +131,7 @@ export class Files {
       this.dialog.close();
       this.page.tokenizer(answer);
     } catch (problem) {
-      if (this.patternRow.hidden && /^the split pattern/.test(problem.message)) {
+      if (this.patternRow.hidden && /^the split pattern|has no pattern/.test(problem.message)) {
         this.pattern.replaceChildren(h('option', { value: '' }, 'choose'), ...this.page.patterns().map((name) => h('option', {}, name)));
         this.patternRow.hidden = false;
         this.refuse('This file does not say how texts are split before they are merged: choose the pattern.');

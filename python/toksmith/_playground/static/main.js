@@ -1,6 +1,6 @@
-// The page: its state, its parts, and the connections between them. The server computes all tokens.
+// The page: its state, its parts, and the connections between them. The source of api.js computes all tokens.
 
-import { about, ask, Cancelled, connection, Gone, Refused } from './api.js';
+import { about, ask, Cancelled, connection, Gone, hasServer, Refused } from './api.js';
 import { points, TextBox } from './box.js';
 import { Card } from './card.js';
 import { copyTexts } from './copied.js';
@@ -20,7 +20,7 @@ import { exportView, startSharing } from './sharing.js';
 import { declare, fromFragment, initial, toFragment, WALKED } from './state.js';
 import { Tabs } from './tabs.js';
 import { startTheme } from './theme.js';
-import { GROUPS, VIEWS } from './views.js';
+import { GROUPS, LEFT_OUT, VIEWS } from './views.js';
 import { sayWaiting } from './waiting.js';
 
 for (const view of VIEWS) declare(view.state ?? {});
@@ -83,7 +83,7 @@ const panels = new Map();
 
 function panelOf(tab) {
   if (!panels.has(tab)) {
-    const formats = ['svg', 'html', 'json'].map((format) => h('button', { type: 'button', onclick: () => exportView(state.tab, panelOf(state.tab).own.question(), format, notice) }, format.toUpperCase()));
+    const formats = (hasServer ? ['svg', 'html', 'json'] : ['json']).map((format) => h('button', { type: 'button', onclick: () => exportView(state.tab, panelOf(state.tab).own.question(), format, notice) }, format.toUpperCase()));
     const which = h('select', { onchange: (event) => set({ which: Number(event.target.value), selected: null, step: 0 }) });
     const choice = h('label', { className: 'which' }, 'Tokenizer ', which);
     const exports = h('p', { className: 'group exports', role: 'group', 'aria-label': 'Export this view' }, h('span', { className: 'dim' }, 'export '), formats);
@@ -206,7 +206,8 @@ function counted({ totals, bytes, chars }) {
   $('problem').hidden = true;
   const named = totals.map((total, place) => `${totals.length > 1 ? `${state.toks[place]} ` : ''}${count(total, 'token')}`);
   const per = totals.length === 1 && totals[0] ? `, ${(bytes / totals[0]).toFixed(2)} bytes per token` : '';
-  const said = `${named.join(', ')}; ${count(chars, 'character')}, ${count(bytes, 'byte')}${per}`;
+  const halves = state.text.isWellFormed() ? '' : ', with half of a character (a lone surrogate), which is counted as U+FFFD';
+  const said = `${named.join(', ')}; ${count(chars, 'character')}, ${count(bytes, 'byte')}${per}${halves}`;
   $('counts').classList.remove('stale');
   if ($('counts').textContent === said) return;
   $('counts').replaceChildren(h('strong', {}, said.slice(0, said.indexOf(';'))), said.slice(said.indexOf(';')));
@@ -327,6 +328,12 @@ connection.addEventListener('back', (event) => {
   refresh();
 });
 
+connection.addEventListener('changed', (event) => { // another tab added or removed a tokenizer
+  const missing = meet(event.detail);
+  if (missing.length) notice(`Another tab removed ${missing.join(', ')}.`);
+  refresh();
+});
+
 placeCard(card.element, besideRows);
 prepareForPaper(box, rows);
 
@@ -339,7 +346,13 @@ startSharing({
     return whole;
   },
 });
-new Models(app);
+if (hasServer) new Models(app);
+else {
+  $('models').textContent = 'Open a file …';
+  $('models').addEventListener('click', () => $('open').click());
+  $('open-folder').hidden = true;
+  document.body.append(h('footer', { className: 'dim' }, `This page has no server: your browser computes all that it shows. ${LEFT_OUT.join(', ')} and exports as pictures need Python: `, h('code', {}, "pip install 'toksmith[play]'"), ' and ', h('code', {}, 'toksmith play'), '.'));
+}
 
 startKeys();
 
@@ -373,11 +386,11 @@ function meet(found) {
 }
 
 // A tokenizer that was opened or trained.
-function came({ name, about: found }) {
+function came({ name, about: found, said = `${name} is there until the server stops.` }) {
   meet(found);
   state.toks = [...state.toks.slice(0, page.limits.tokenizers - 1), name];
   choose(name, true);
-  notice(`${name} is there until the server stops.`);
+  notice(said);
 }
 
 async function remove(name) {
@@ -422,13 +435,14 @@ async function follow(otherwise, found) {
   const { state: linked, problem } = await fromFragment(location.hash.slice(1));
   if (problem && !otherwise) return problem;
   Object.assign(state, structuredClone(initial), otherwise, linked);
-  if (!views.has(state.tab)) state.tab = 'tokens';
+  const lacks = views.has(state.tab) ? null : `The view “${state.tab}” of the link needs a server: toksmith play.`;
+  if (lacks) state.tab = 'tokens';
   if (!['text', 'allow', 'raise'].includes(state.special)) state.special = 'text';
   const missing = meet(found);
   const { selected } = state;
   setText(state.text);
   set({ selected });
-  return problem ?? (missing.length ? `The link asks for ${missing.join(', ')}, which this server does not have.` : null);
+  return problem ?? (missing.length ? `The link asks for ${missing.join(', ')}, which this page does not have.` : lacks);
 }
 
 async function start() {

@@ -1,6 +1,6 @@
 // Sharing: a link, a frame for another page of this machine, and one file that needs no server.
 
-import { ask, exported } from './api.js';
+import { ask, exported, hasServer } from './api.js';
 import { $, copy, h, save, say } from './dom.js';
 
 export const isEmbedded = new URLSearchParams(location.search).get('embed') === '1';
@@ -32,7 +32,8 @@ export function startSharing(page) {
     if (!whole) page.notice('The text is too long for a link: the link contains everything except the text. Save one file instead.');
   };
   $('share').addEventListener('click', () => linked(() => location.href, 'the link'));
-  $('frame').addEventListener('click', () => linked(() => `<iframe src="${escaped(`${location.origin}/?embed=1${location.hash}`)}" width="100%" height="640" title="toksmith playground"></iframe>`, 'the frame'));
+  $('frame').addEventListener('click', () => linked(() => `<iframe src="${escaped(String(new URL(`?embed=1${location.hash}`, location)))}" width="100%" height="640" title="toksmith playground"></iframe>`, 'the frame'));
+  $('one-file').hidden = !hasServer;
   $('one-file').addEventListener('click', async () => {
     try {
       const { html } = await ask('saved', page.state.text, page.params());
@@ -42,5 +43,5 @@ export function startSharing(page) {
       page.notice(problem.message);
     }
   });
-  if (isEmbedded) document.querySelector('.asked').append(h('p', { className: 'embed-link' }, h('a', { href: '/', target: '_blank', onclick: (event) => { event.target.href = `/${location.hash}`; } }, 'Open in the playground')));
+  if (isEmbedded) document.querySelector('.asked').append(h('p', { className: 'embed-link' }, h('a', { href: location.pathname, target: '_blank', onclick: (event) => { event.target.href = `${location.pathname}${location.hash}`; } }, 'Open in the playground')));
 }

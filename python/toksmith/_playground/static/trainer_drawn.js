@@ -5,7 +5,7 @@ import { bar, count, h, num } from './dom.js';
 const WIDE = 640;
 const HIGH = 120;
 const MOST_NODES = 150; // of a tree
-const figure = (value) => (value === null || !Number.isFinite(value) ? '–' : value.toFixed(2));
+export const figure = (value) => (value === null || !Number.isFinite(value) ? '–' : value.toFixed(2));
 
 function svg(tag, attributes, ...children) {
   const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
@@ -77,5 +77,3 @@ export function treeOf(tree, choose) {
     uses ? tokenButtons(tree.children.slice(0, 24), choose, 'Built from it') : null,
   ];
 }
-
-export { figure };

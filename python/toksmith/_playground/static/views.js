@@ -1,5 +1,6 @@
 // The table of views, by task, in the order of their tabs. A new view is a file in views/ and its row here.
 
+import { hasServer } from './api.js';
 import { view as budget } from './views/budget.js';
 import { view as chat } from './views/chat.js';
 import { view as edits } from './views/edits.js';
@@ -22,8 +23,9 @@ import { view as vocabulary } from './views/vocabulary.js';
 // `one`: it shows one tokenizer, which the user chooses above it; `several`: it shows all of them.
 // `state`: its own parts of the state: name: [kind, first value, whether Back and Forward walk through it]; see state.js.
 // `proposes`: `choose(found, state)` if the user has not chosen, and `chips(found, app, chip)`; see proposals.js.
+// `server`: only Python can answer it.
 // `follows`: its controls are drawn again after every change of the text.
-export const GROUPS = [
+const ALL = [
   ['See', [tokens, merges, chat, prompt, lint, specials]],
   ['Compare', [edits, languages, fairness]],
   ['Cost', [budget, folder]],
@@ -31,4 +33,8 @@ export const GROUPS = [
   ['Train', [trainer]],
 ];
 
+const isHere = (view) => hasServer || !view.server;
+export const GROUPS = ALL.map(([task, views]) => [task, views.filter(isHere)]).filter(([, views]) => views.length);
+// The labels of the views that need a server, where there is none.
+export const LEFT_OUT = ALL.flatMap(([, views]) => views).filter((view) => !isHere(view)).map((view) => view.label);
 export const VIEWS = GROUPS.flatMap(([, views]) => views);

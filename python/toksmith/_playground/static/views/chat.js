@@ -194,7 +194,7 @@ class ChatPanel {
 }
 
 export const view = {
-  name: 'chat', label: 'Chat', one: true,
+  name: 'chat', server: true, label: 'Chat', one: true,
   state: { chat: ['text', ''], chatTemplate: ['number', 0] },
   panel: (app) => new ChatPanel(app),
 };

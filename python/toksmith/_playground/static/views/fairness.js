@@ -146,7 +146,7 @@ class FairnessPanel {
 }
 
 export const view = {
-  name: 'fairness', label: 'Fairness', several: true,
+  name: 'fairness', server: true, label: 'Fairness', several: true,
   state: { fairReference: ['string', ''] },
   panel: (app) => new FairnessPanel(app),
 };

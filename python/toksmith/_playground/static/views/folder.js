@@ -175,7 +175,7 @@ class FolderPanel {
 }
 
 export const view = {
-  name: 'folder', label: 'Folder', one: true,
+  name: 'folder', server: true, label: 'Folder', one: true,
   state: { inside: ['string', '', true] },
   panel: (app) => new FolderPanel(app),
 };

@@ -4,7 +4,7 @@ import { ask } from '../api.js';
 import { count, h, num, say, table } from '../dom.js';
 
 export const view = {
-  name: 'lint', label: 'Lint', one: true,
+  name: 'lint', server: true, label: 'Lint', one: true,
   ask: (app) => ['lint', app.state.text, {}],
   draw(found, app) {
     const signed = (value) => (value > 0 ? `+${num(value)}` : num(value));

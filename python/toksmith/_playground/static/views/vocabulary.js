@@ -1,6 +1,6 @@
 // The vocabulary: a search, the findings of the doctor, and the lengths of tokens.
 
-import { ask } from '../api.js';
+import { ask, hasServer } from '../api.js';
 import { bar, count, h, hexBytes, num, table } from '../dom.js';
 import { field, tokenLink } from '../parts.js';
 
@@ -27,15 +27,17 @@ function health(app) {
   const place = h('section', { 'aria-label': 'Health' }, h('h3', {}, 'Health'), h('p', { className: 'dim' }, 'Searching the vocabulary …'));
   const name = app.state.toks[app.state.which];
   const values = { tokenizers: [name] };
-  Promise.all([ask('doctor', null, values, { quiet: true }), ask('lengths', null, values, { quiet: true })]).then(([found, lengths]) => {
-    const rows = found.findings.filter((each) => each.severity !== 'not applicable').map((each) => [
+  const doctor = hasServer ? ask('doctor', null, values, { quiet: true }) : null;
+  Promise.all([doctor, ask('lengths', null, values, { quiet: true })]).then(([found, lengths]) => {
+    const rows = found?.findings.filter((each) => each.severity !== 'not applicable').map((each) => [
       h('span', { className: { pass: 'good', warn: 'warn', fail: 'bad' }[each.severity] }, each.severity), each.check.replaceAll('_', ' '),
       [h('p', {}, each.says, each.advice ? `. ${each.advice}` : ''), witnesses(each, app)],
     ]);
     const byLength = lengths.tokenizers[name];
     const most = Math.max(...byLength.map((pair) => pair[1]));
     const drawn = byLength.slice(0, 40).map(([length, total]) => [length, h('span', { className: 'with-bar' }, bar(total / most), num(total))]);
-    place.replaceChildren(h('h3', {}, `Health of ${name}: ${found.severity}`), table(['result', 'check', 'finding'], rows), table(['bytes', 'tokens'], drawn, `Tokens by length${byLength.length > 40 ? ' (the first 40 lengths)' : ''}`));
+    const health = rows ? [h('h3', {}, `Health of ${name}: ${found.severity}`), table(['result', 'check', 'finding'], rows)] : [h('h3', {}, `Tokens of ${name}`), h('p', { className: 'dim' }, 'Its health needs Python: toksmith doctor.')];
+    place.replaceChildren(...health, table(['bytes', 'tokens'], drawn, `Tokens by length${byLength.length > 40 ? ' (the first 40 lengths)' : ''}`));
   }, (problem) => place.replaceChildren(h('h3', {}, 'Health'), h('p', { className: 'bad' }, problem.message)));
   return place;
 }
