@@ -20,6 +20,7 @@ from pathlib import Path
 import toksmith
 
 from .api import api_pages
+from .cells import embed_cell
 from .commands import command_pages
 from .dialect import parts, site_text, without_code
 from .pages import API, COMMAND_LINE, ROOT, SECTIONS, Page, pages, place_of
@@ -50,8 +51,7 @@ def stage(folder: Path, version: str | None = None) -> None:
         text = (ROOT / page.source).read_text(encoding="utf-8")
         if page.source.endswith(".md"):
             text = "".join(link_document(text, page.source, pages_by_source, folder / "pages"))
-            views = partial(embed_snapshot, place=page.place, folder=folder / "pages")
-            write_file(folder / "pages" / page.place, site_text(text, views))
+            write_file(folder / "pages" / page.place, site_text(text, partial(embed, page=page, folder=folder / "pages")))
         else:
             write_file(folder / "pages" / page.place, f"# {page.title}\n\n```text\n{text.strip()}\n```\n")
     navigation: dict[str, list[tuple[str, str]]] = {}
@@ -62,7 +62,7 @@ def stage(folder: Path, version: str | None = None) -> None:
             navigation[section].append((title, place))
     shutil.copytree(ROOT / "docs" / "site" / "assets", folder / "pages" / "assets")
     shutil.copytree(ROOT / "docs" / "site" / "overrides", folder / "overrides")
-    if (ENGINE / "toksmith.wasm").is_file():
+    if has_engine():
         shutil.copytree(ENGINE, folder / "pages" / "engine", ignore=shutil.ignore_patterns("*.md", ".*"))
     else:
         print("the site has no engine, and no page that needs it: make web builds it")
@@ -73,6 +73,16 @@ def stage(folder: Path, version: str | None = None) -> None:
         for name in names
     }
     write_file(folder / "compiled.json", json.dumps(docs))
+
+
+def has_engine() -> bool:
+    """Whether the engine for browsers is built."""
+    return (ENGINE / "toksmith.wasm").is_file()
+
+
+def embed(comment: str, page: Page, folder: Path) -> str:
+    """The replacement of a comment of a page: a cell if the site has the engine, a view, or nothing."""
+    return (embed_cell(comment, page.place) if has_engine() else "") or embed_snapshot(comment, page.place, folder)
 
 
 def link_document(text: str, source: str, known: Mapping[str, Page], folder: Path) -> Iterator[str]:
