@@ -159,7 +159,11 @@
   const KINDS = {
     code_points: ({ text }) => ({ rows: [{ chips: points(text).map((code) => [shown(utf8(String.fromCodePoint(code))), code]) }], lines: [list(points(text))] }),
     lengths: ({ text }) => ({ lines: [tuple(text.split("\n").map((line) => points(line).length))], said: `A reader counts ${text.split("\n").map((line) => [...new Intl.Segmenter().segment(line)].length).join(", ")}.` }),
-    sizes: ({ text }) => ({ lines: text.split("\n").map((line) => `${points(line).length} ${utf8(line).length}`), said: "Characters, then bytes." }),
+    sizes({ text, shows }) {
+      const rows = text.split("\n").map((line) => [points(line).length, utf8(line).length]);
+      return { lines: rows.map((row) => (shows === "pair" ? tuple(row) : row.join(" "))), said: "Characters, then bytes." };
+    },
+    bytes: ({ text }) => ({ lines: [list(utf8(text))] }),
     utf8: ({ text }) => ({ lines: [...text].map((char) => `${char} ${char.codePointAt(0)} ${list(utf8(char))}`) }),
     bits: ({ text }) => ({ lines: [...text].map((char) => quoted(utf8(char).map((byte) => byte.toString(2).padStart(8, "0")).join(" "))) }),
     encodings({ text, shows }) {
@@ -193,6 +197,7 @@
         counts: () => [list(counts.map(tuple))],
         row: () => [counts.map((row) => row.join(" ")).join(" ")],
         chars: () => counts.map((row) => tuple([points(v.text).length, ...row])),
+        pairs: () => [list(counts.map((row, at) => tuple([quoted(toks[at].name), ...row])))],
         named: () => counts.map((row, at) => [toks[at].name, ...row, ...(row.length > 1 ? [(row[1] / row[0]).toFixed(2)] : [])].join(" ")),
       };
       const rows = each(chips).map((row, at) => ({ ...row, name: toks[0].name && toks[Math.floor(at / texts.length)].name }));
@@ -230,14 +235,19 @@
     steps(v, [{ tok, learned }]) {
       const left = symbolsLeft(tok, v, learned);
       const rows = learned.map(([one, other, id, count], at) => [at + 1, letter(one) + letter(other), count, `${letter(id)} (${id})`, shown(tok.token(id)), left[at]].map(String));
-      return { rows: [chips(tok, tok.encode(v.corpus))], lines: columns([["step", "pair", "count", "becomes", "token", "symbols"], ...rows], [1, 3, 4]), said: `${several(learned.length, "merge")}; the training text is ${several(tok.count(v.corpus), "token")}.` };
+      const tokens = list(learned.map(([, , id]) => quoted(textOf(tok.token(id)))));
+      return { rows: [chips(tok, tok.encode(v.corpus))], lines: v.shows === "tokens" ? [tokens] : columns([["step", "pair", "count", "becomes", "token", "symbols"], ...rows], [1, 3, 4]), said: `${several(learned.length, "merge")}; the training text is ${several(tok.count(v.corpus), "token")}.` };
     },
     training(v, [{ tok, learned }]) {
       const left = symbolsLeft(tok, v, learned);
       const lines = learned.map(([one, other, id, count], at) => `(${one}, ${other}) -> ${id} ${quotedBytes(tok.token(id))}: ${count} times, ${left[at]} ids left`);
       return { rows: [chips(tok, tok.encode(v.corpus))], lines, said: `${several(utf8(v.corpus).length, "byte")} became ${several(tok.count(v.corpus), "token")}.` };
     },
-    learned: (v, [{ tok, learned }]) => ({ lines: [list(learned.map(([left, right]) => `(${left}, ${right})`))], said: `The training text is ${several(tok.count(v.corpus), "token")}.` }),
+    learned(v, [{ tok, learned }]) {
+      const rows = learned.slice(0, v.most);
+      const lines = v.shows === "file" ? [dict(rows.map(([left, right, id]) => [`"${id}"`, `[${left}, ${right}]`]))] : [list(rows.map(([left, right]) => `(${left}, ${right})`))];
+      return { lines, said: `The training text is ${several(tok.count(v.corpus), "token")}.` };
+    },
     exhausted: (v, [{ tok, learned }]) => ({ rows: [chips(tok, tok.encode(v.corpus))], lines: [`(${learned.length}, ${tok.count(v.corpus)}, 'no pair repeats')`] }),
     sweep: async ({ corpus, text, sizes }) => {
       const lines = [];
@@ -247,7 +257,11 @@
       }
       return { lines, said: "Size of the vocabulary, tokens of the text, bytes for each token." };
     },
-    split: (v, [{ tok }]) => ({ rows: [{ chips: piecesInOrder(tok, v.text).map((piece) => [shown(piece), piece.length]) }], lines: [list(piecesInOrder(tok, v.text).map((piece) => quoted(textOf(piece))))], said: "Below each piece: its bytes." }),
+    split(v, [{ tok }]) {
+      const pieces = piecesInOrder(tok, v.text);
+      const lines = [list(pieces.map((piece) => (v.shows === "bytes" ? quotedBytes(piece) : quoted(textOf(piece)))))];
+      return { rows: [{ chips: pieces.map((piece) => [shown(piece), piece.length]) }], lines, said: "The number below a piece is its size in bytes." };
+    },
     patterns: async ({ text, names }) => {
       const found = await Promise.all(names.map(async (pattern) => [pattern, piecesInOrder((await tokenizerOf({ corpus: "x", merges: 0, pattern })).tok, text)]));
       return { rows: found.map(([name, pieces]) => ({ name, chips: pieces.map((piece) => [shown(piece)]) })), lines: found.map(([name, pieces]) => `${name.padEnd(6)} ${list(pieces.map((piece) => quoted(textOf(piece))))}`) };
