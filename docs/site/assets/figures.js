@@ -130,10 +130,11 @@
     }
     return known.get(key);
   }
-  /** The tokenizers of all cells that need files: the reader's, or one that learns from the page. */
+  /** The tokenizers of a cell that needs files: those of the files that it names, all of the reader's, or one that learns from the page. */
   let opened = [];
-  async function chosen() {
-    if (opened.length) return opened;
+  async function chosen(files = []) {
+    const named = opened.filter(({ name }) => files.includes(name));
+    if (opened.length) return named.length ? named : opened;
     const corpus = Array.from(document.querySelectorAll(".md-content p"), (each) => each.textContent).join("\n");
     return [{ name: "this page", ...(await tokenizerOf({ corpus, merges: 500 })) }];
   }
@@ -305,7 +306,7 @@
     async compute(kind, values) {
       const figure = KINDS[kind];
       if (figure.length < 2 || values.tokens !== undefined) return figure(values, []);
-      return figure(values, trainsHere(values) ? [await tokenizerOf({ corpus: "x", merges: values.corpus === undefined ? 0 : undefined, ...values })] : await chosen());
+      return figure(values, trainsHere(values) ? [await tokenizerOf({ corpus: "x", merges: values.corpus === undefined ? 0 : undefined, ...values })] : await chosen(values.files));
     },
     /** Whether a figure uses the tokenizers of the page, which a reader's files replace. */
     usesFiles: (kind, values) => KINDS[kind].length === 2 && values.tokens === undefined && !trainsHere(values),
