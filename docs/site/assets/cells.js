@@ -6,15 +6,16 @@
 (() => {
   const HERE = document.currentScript.src;
   const MOST_CHARS = 200_000;
+  const MOST_TOKENS = 150; // of a drawn row
   const LABELS = {
-    corpus: "Training text", merges: "Merges", pattern: "Split pattern", ties: "Of equal counts, merge", specials: "Special tokens",
+    corpus: "Training text", merges: "Merges", pattern: "Split pattern", ties: "Equal counts", specials: "Special tokens",
     text: "Text", other: "Second text", special: "A special token in the text", ids: "Ids", others: "Second ids", pair: "Pair",
     id: "New id", n: "Characters of an n-gram", sizes: "Sizes of the vocabulary", width: "Width of the model", order: "Order",
     context: "Ids of the context", answer: "Ids of the answer", size: "Ids of a block", tokens: "Tokens",
   };
   const RANGES = { merges: [0, 8000], id: [0, 1e6], n: [1, 9], width: [1, 1e6], context: [0, 1e6], answer: [0, 1e6], size: [1, 1000] };
   const CHOICES = {
-    ties: { lowest_ids: "the lowest ids", first_seen: "the first in the text" }, order: { psm: "prefix, suffix, middle", spm: "suffix, prefix, middle" },
+    ties: { lowest_ids: "merge the lowest ids", first_seen: "merge the first in the text" }, order: { psm: "prefix, suffix, middle", spm: "suffix, prefix, middle" },
     special: { raise: "is an error", allow: "becomes its id", text: "is ordinary text" },
   };
   const PATTERNS = ["gpt2", "cl100k", "qwen2", "o200k", "llama3"];
@@ -41,7 +42,7 @@
   function control(name, value) {
     if (name in CHOICES) return make("select", {}, ...Object.entries(CHOICES[name]).map(([id, text]) => new Option(text, id, false, id === value)));
     if (name in RANGES) return make("input", { type: "number", min: RANGES[name][0], max: RANGES[name][1], value });
-    if (name === "text" || name === "other" || name === "corpus") return make("textarea", { value, rows: Math.min(5, Math.max(value.split("\n").length, Math.ceil(value.length / 60))), dir: "auto" });
+    if (name === "text" || name === "other" || name === "corpus") return make("textarea", { value, rows: Math.min(4, Math.max(value.split("\n").length, Math.ceil(value.length / 80))), dir: "auto" });
     const made = make("input", { type: "text", value: value ?? "" });
     if (name === "pattern") {
       made.placeholder = "none: the text is not split";
@@ -64,8 +65,11 @@
   }
 
   /** A row of tokens in the colours of the site's figures, each with its number below. */
-  const drawRow = ({ name, chips }) =>
-    make("div", { className: "row" }, ...(name ? [make("strong", {}, name)] : []), ...chips.map(([token, below], at) => make("span", { className: `t c${at % 5}` }, make("bdi", {}, token), make("small", {}, below ?? ""))));
+  function drawRow({ name, chips }) {
+    const drawn = chips.slice(0, MOST_TOKENS).map(([token, below], at) => make("span", { className: `t c${at % 5}` }, make("bdi", {}, token), make("small", {}, below ?? "")));
+    const rest = chips.length > MOST_TOKENS ? [` and ${(chips.length - MOST_TOKENS).toLocaleString("en")} more`] : [];
+    return make("div", { className: "row" }, ...(name ? [make("strong", {}, name)] : []), ...drawn, ...rest);
+  }
 
   /** What differs between an answer and the right one; nothing if they have the same items. */
   function difference(given, right) {
@@ -109,35 +113,31 @@
       said.textContent = sentence;
     }
     const start = () => (exercise ? (result.replaceChildren(), (said.textContent = "")) : run(draw));
-    const button = (text, onclick) => make("button", { type: "button", className: "md-button", onclick }, text);
-    if (exercise) {
-      const check = ({ lines }) => {
-        const problem = difference(answer.value, lines.join("\n"));
-        cell.dataset.state = problem ? "wrong" : "right";
-        said.textContent = problem || "Right.";
-      };
-      form.append(make("label", {}, "Your answer, or what your code prints", answer), button("Check", () => run(check)), button("Show the answer", () => run(draw)));
-    }
-    form.append(button("Start again", () => (form.reset(), Object.keys(controls).forEach((name) => (controls[name].value = initial[name] ?? "")), start())));
-    form.onsubmit = (event) => (event.preventDefault(), form.querySelector("button").click());
+    const check = ({ lines }) => {
+      const problem = difference(answer.value, lines.join("\n"));
+      cell.dataset.state = problem ? "wrong" : "right";
+      said.textContent = problem || "Right.";
+    };
+    const button = (text, onclick) => make("button", { type: "button", onclick }, text);
+    if (exercise) form.append(make("label", {}, "Your answer, or what your code prints", answer), button("Check", () => run(check)), button("Show the answer", () => run(draw)));
+    form.append(button("Reset", () => (Object.keys(controls).forEach((name) => (controls[name].value = initial[name] ?? "")), start())));
+    form.onsubmit = (event) => (event.preventDefault(), run(exercise ? check : draw));
     let waiting;
-    form.oninput = ({ target }) => target !== answer && target.type !== "file" && (clearTimeout(waiting), (waiting = setTimeout(start, 120)));
-    document.addEventListener("lesson-files", start);
-    if ((await loadFigures()).usesFiles(kind, initial)) form.after(filePicker(said));
+    form.oninput = ({ target }) => target !== answer && (clearTimeout(waiting), (waiting = setTimeout(start, 120)));
+    const loaded = await loadFigures();
+    if (loaded.usesFiles(kind, initial)) {
+      form.after(filePicker(loaded, said));
+      document.addEventListener("lesson-files", start);
+    }
     await start();
   }
 
-  function filePicker(said) {
-    const names = make("span", {}, "a tokenizer that learns 500 merges from this page");
-    document.addEventListener("lesson-files", ({ detail }) => (names.textContent = detail.join(", ")));
-    const onchange = async ({ target }) => {
-      try {
-        const detail = await (await loadFigures()).open(target.files);
-        document.dispatchEvent(new CustomEvent("lesson-files", { detail }));
-      } catch (problem) {
-        said.textContent = problem.message;
-      }
-    };
+  /** Opens files for all cells of the page that need them. */
+  function filePicker(loaded, said) {
+    const names = make("span", {}, loaded.names());
+    document.addEventListener("lesson-files", () => (names.textContent = loaded.names()));
+    const onchange = ({ target }) =>
+      loaded.open(target.files).then(() => document.dispatchEvent(new Event("lesson-files")), (problem) => (said.textContent = problem.message));
     const input = make("input", { type: "file", multiple: true, accept: ".tiktoken,.json,.model,.toksmith", onchange });
     return make("p", { className: "files" }, "Computed with ", names, ". The site may not publish the files of this figure; ", make("label", {}, "open yours: ", input));
   }

@@ -70,7 +70,7 @@
     while (merges.length < most) {
       const [pair, count] = [...countPairs(pieces)].reduce((best, row) => (row[1] > best[1] ? row : best), ["", 0]);
       if (count < minCount || count === 0) break;
-      merges.push([...numbers(pair), first + merges.length, count]);
+      merges.push([...numbers(pair), first + merges.length]);
       pieces = replaceIn(pieces, merges.at(-1));
     }
     return merges;
@@ -85,10 +85,14 @@
     for (const piece of piecesInOrder(tok, text)) counts.set(piece.join(), (counts.get(piece.join()) ?? 0) + 1);
     return [...counts].map(([piece, times]) => [numbers(piece), times]);
   }
-  /** The symbols of the pieces after each merge. */
-  function symbolsLeft(tok, { corpus }, learned) {
+  /** The merges of a training as [left, right, id, count of the pair, symbols of the training text after it]. */
+  function history({ tok, learned }, { corpus }) {
     let pieces = piecesOf(tok, corpus);
-    return learned.map((merge) => (pieces = replaceIn(pieces, merge)).reduce((sum, [ids, times]) => sum + ids.length * times, 0));
+    return learned.map(([left, right, id]) => {
+      const count = countPairs(pieces).get(`${left}, ${right}`);
+      pieces = replaceIn(pieces, [left, right, id]);
+      return [left, right, id, count, pieces.reduce((sum, [ids, times]) => sum + ids.length * times, 0)];
+    });
   }
 
   // The engine and its tokenizers.
@@ -104,13 +108,13 @@
   }
   async function train({ corpus, merges: most = ALL_MERGES, pattern = "o200k", ties, unit = "byte", min_count: minCount = 1, specials = "" }) {
     const { trainHere, loadModel } = await loadEngine();
-    const [specialTokens, found] = [specials.split(/\s+/).filter(Boolean), []];
+    const specialTokens = specials.split(/\s+/).filter(Boolean);
     const options = { pattern: pattern || null, specialTokens };
     if (corpus === "") throw new Error("The training text is empty; type a text to learn from.");
     if (unit === "byte" && ties !== "first_seen") {
-      const onProgress = ({ merges }) => void found.push(...merges);
-      const tok = await trainHere(corpus, { ...options, vocabSize: 256 + most + specialTokens.length, minCount, onProgress });
-      return { tok, learned: Array.from({ length: found.length / 4 }, (_, at) => found.slice(4 * at, 4 * at + 4)) };
+      const tok = await trainHere(corpus, { ...options, vocabSize: 256 + most + specialTokens.length, minCount });
+      const merges = tok.allMerges();
+      return { tok, learned: Array.from({ length: merges.length / 3 }, (_, at) => [...merges.slice(3 * at, 3 * at + 3)]) };
     }
     const splitter = await trainHere("x", { ...options, vocabSize: 256 + specialTokens.length });
     const { splitters } = JSON.parse(textOf(splitter.save()).split("\n")[1].slice("model ".length));
@@ -118,7 +122,7 @@
     const learned = learnFirstSeen(piecesOf(splitter, corpus), first, most, minCount);
     const tokens = Array.from({ length: first }, (_, id) => [id, [id]]);
     for (const [left, right, id] of learned) tokens.push([id, [...tokens[left][1], ...tokens[right][1]]]);
-    return { tok: await loadModel({ fields: { unit, splitters }, tokens, merges: learned.map((row) => row.slice(0, 3)) }), learned };
+    return { tok: await loadModel({ fields: { unit, splitters }, tokens, merges: learned }), learned };
   }
   const known = new Map();
   function tokenizerOf({ corpus, merges, pattern, ties, unit, min_count, specials }) {
@@ -234,14 +238,12 @@
       return { lines: [`${n}-grams of characters: ${chars.length - n + 1} in all, ${counts.size} different`, ...bars(rows.map(([gram, count]) => [marked(gram), count, count]))] };
     },
     steps(v, [{ tok, learned }]) {
-      const left = symbolsLeft(tok, v, learned);
-      const rows = learned.map(([one, other, id, count], at) => [at + 1, letter(one) + letter(other), count, `${letter(id)} (${id})`, shown(tok.token(id)), left[at]].map(String));
+      const rows = history({ tok, learned }, v).map(([one, other, id, count, left], at) => [at + 1, letter(one) + letter(other), count, `${letter(id)} (${id})`, shown(tok.token(id)), left].map(String));
       const tokens = list(learned.map(([, , id]) => quoted(textOf(tok.token(id)))));
       return { rows: [chips(tok, tok.encode(v.corpus))], lines: v.shows === "tokens" ? [tokens] : columns([["step", "pair", "count", "becomes", "token", "symbols"], ...rows], [1, 3, 4]), said: `${several(learned.length, "merge")}; the training text is ${several(tok.count(v.corpus), "token")}.` };
     },
     training(v, [{ tok, learned }]) {
-      const left = symbolsLeft(tok, v, learned);
-      const lines = learned.map(([one, other, id, count], at) => `(${one}, ${other}) -> ${id} ${quotedBytes(tok.token(id))}: ${count} times, ${left[at]} ids left`);
+      const lines = history({ tok, learned }, v).map(([one, other, id, count, left]) => `(${one}, ${other}) -> ${id} ${quotedBytes(tok.token(id))}: ${count} times, ${left} ids left`);
       return { rows: [chips(tok, tok.encode(v.corpus))], lines, said: `${several(utf8(v.corpus).length, "byte")} became ${several(tok.count(v.corpus), "token")}.` };
     },
     learned(v, [{ tok, learned }]) {
@@ -312,7 +314,7 @@
     usesFiles: (kind, values) => KINDS[kind].length === 2 && values.tokens === undefined && !trainsHere(values),
     async open(files) {
       opened = await Promise.all(Array.from(files, openFile));
-      return opened.map(({ name, tok }) => `${name} (${tok.vocabSize.toLocaleString("en")} ids)`);
     },
+    names: () => opened.map(({ name, tok }) => `${name} (${tok.vocabSize.toLocaleString("en")} ids)`).join(", ") || "a tokenizer that learns 500 merges from this page",
   };
 })();
