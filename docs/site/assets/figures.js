@@ -217,7 +217,8 @@
     },
     decode({ ids, shows }, [{ tok }]) {
       const found = numbers(ids);
-      return { rows: [chips(tok, found)], lines: [shows === "bytes" ? quotedBytes(tok.decodeBytes(found)) : quoted(tok.decode(found))] };
+      const bytes = tok.decodeBytes(found);
+      return { rows: [chips(tok, found)], lines: [shows === "bytes" ? quotedBytes(bytes) : quoted(textOf(bytes))] };
     },
     stream({ text }, [{ tok }]) {
       const [ids, decoder] = [[...tok.encode(text)], tok.decoder()];
