@@ -51,7 +51,9 @@ def stage(folder: Path, version: str | None = None) -> None:
         text = (ROOT / page.source).read_text(encoding="utf-8")
         if page.source.endswith(".md"):
             text = "".join(link_document(text, page.source, pages_by_source, folder / "pages"))
-            write_file(folder / "pages" / page.place, site_text(text, partial(embed, page=page, folder=folder / "pages")))
+            write_file(
+                folder / "pages" / page.place, site_text(text, partial(embed, page=page, folder=folder / "pages"))
+            )
         else:
             write_file(folder / "pages" / page.place, f"# {page.title}\n\n```text\n{text.strip()}\n```\n")
     navigation: dict[str, list[tuple[str, str]]] = {}

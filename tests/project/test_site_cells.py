@@ -66,8 +66,8 @@ def url_of(page: Path) -> str:
 
 
 def items(text: str) -> str:
-    """A figure without brackets and commas, between single spaces."""
-    return f" {' '.join(re.sub(r'[][(),]', ' ', text.replace('<BLANKLINE>', '')).split())} "
+    """A figure without brackets, commas and quotes, between single spaces."""
+    return f" {' '.join(re.sub(r'[][(),\'"]', ' ', text.replace('<BLANKLINE>', '')).split())} "
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,9 @@ def files_of(placed: Placed, folder: Path) -> list[Path]:
 OF_PICTURES: dict[tuple[str, str], Callable[[], str]] = {
     ("README.md", "tokens"): lambda: str(of_slow().encode("the slowest")),
     ("13-how-large.md", "targets"): lambda: "\n".join(pairs_of(of_slow(), "the slowest of all")),
-    ("11-letters-and-numbers.md", "merges"): lambda: steps_of(toksmith.load(DATA / "vocab/cl100k_base.tiktoken", pattern="cl100k"), "strawberry"),
+    ("11-letters-and-numbers.md", "merges"): lambda: steps_of(
+        toksmith.load(DATA / "vocab/cl100k_base.tiktoken", pattern="cl100k"), "strawberry"
+    ),
 }
 
 
@@ -160,7 +162,9 @@ def pairs_of(tok: toksmith.Tokenizer, text: str) -> Iterator[str]:
 
 def steps_of(tok: toksmith.Tokenizer, piece: str) -> str:
     """The symbols of a piece after each merge."""
-    ranks = {(left, right): (rank, id) for rank, (left, right, id) in enumerate(tok.model.vocab.recover_merges().tolist())}
+    ranks = {
+        (left, right): (rank, id) for rank, (left, right, id) in enumerate(tok.model.vocab.recover_merges().tolist())
+    }
     ids, lines = [tok.token_id(bytes([byte])) for byte in piece.encode()], []
     while able := [(ranks[pair][0], at) for at, pair in enumerate(zip(ids, ids[1:], strict=False)) if pair in ranks]:
         _, at = min(able)
@@ -200,7 +204,9 @@ def test_a_sweep_of_the_article(seen: Cells) -> None:
     page = next(page for page in LESSON if page.name.startswith("13-"))
     cell = next(each for each in placed_cells(page) if each.cell.kind == "sweep")
     seen.open(url_of(page))
-    seen.give(cell.place, Sizes_of_the_vocabulary="256, 512, 4096", Text=article[150_000:], Training_text=article[:150_000])
+    seen.give(
+        cell.place, Sizes_of_the_vocabulary="256, 512, 4096", Text=article[150_000:], Training_text=article[:150_000]
+    )
     wanted = items("\n".join(cell.wants))
     assert all(items(line) in wanted for line in seen.figure(cell.place).splitlines())
 
@@ -225,16 +231,22 @@ def test_a_walk_through_chapters_1_to_4_with_other_texts(seen: Cells) -> None:
     assert show("1-", "words", Training_text="rain or sun", Text="rain or sun") == "['rain', ' or', ' sun']"
     for merges in (0, 3, 40):
         tok = trained("the egg, the eggs and the goose", merges)
-        shown = show("1-", "tokens", Training_text="the egg, the eggs and the goose", Merges=str(merges), Text="the geese’s eggs")
+        shown = show(
+            "1-", "tokens", Training_text="the egg, the eggs and the goose", Merges=str(merges), Text="the geese’s eggs"
+        )
         assert shown == str([tok.token_bytes(id).decode(errors="replace") for id in tok.encode("the geese’s eggs")])
 
     seen.open("lesson/2-utf-8/")
     assert show("2-", "utf8", Text="ßক") == "ß 223 [195, 159]\nক 2453 [224, 166, 149]"
     assert show("2-", "bits", Text="é") == "'11000011 10101001'"
     assert show("2-", "sizes", Text=text) == "\n".join(f"{len(line)} {len(line.encode())}" for line in text.split("\n"))
-    assert show("2-", "encodings", Text=text) == str([len(text.encode(form)) for form in ("utf-8", "utf-16-le", "utf-32-le")])
+    assert show("2-", "encodings", Text=text) == str(
+        [len(text.encode(form)) for form in ("utf-8", "utf-16-le", "utf-32-le")]
+    )
     drawn = str(toksmith.explain.sizes(text)).partition("encoded\n")[2]
-    assert [line.split() for line in show("2-", "encodings", 1, Text=text).splitlines()] == [line.split() for line in drawn.splitlines()]
+    assert [line.split() for line in show("2-", "encodings", 1, Text=text).splitlines()] == [
+        line.split() for line in drawn.splitlines()
+    ]
     assert show("2-", "tokens", Text=text) == str([*text.encode()])
 
     seen.open("lesson/3-training/")
@@ -253,10 +265,11 @@ def test_a_walk_through_chapters_1_to_4_with_other_texts(seen: Cells) -> None:
             assert record is not None
             tokens = [tok.token_bytes(id).decode().replace(" ", "·") for *_, id in tok.model.merges.tolist()]
             assert [(row[2], row[-2], row[-1]) for row in rows] == [
-                (str(count), token, str(left)) for count, token, left in zip(record.counts, tokens, record.left, strict=True)
+                (str(count), token, str(left))
+                for count, token, left in zip(record.counts, tokens, record.left, strict=True)
             ]
     corpus = "the egg, the eggs and the goose. " * 3
-    for pattern in ("", "gpt2", "o200k", r"\w+"):
+    for pattern in ("gpt2", "o200k", r"\w+", ""):
         tok = trained(corpus, 12, pattern=pattern or None, ties="first_seen")
         shown = show("3-", "learned", Training_text=corpus, Merges="12", Split_pattern=pattern)
         assert shown == str([(left, right) for left, right, _ in tok.model.merges.tolist()][:10])
@@ -268,20 +281,26 @@ def test_a_walk_through_chapters_1_to_4_with_other_texts(seen: Cells) -> None:
         for (left, right, id), count, rest in zip(tok.model.merges.tolist(), record.counts, record.left, strict=True)
     ]
     tok = toksmith.train(corpus, min_count=2, pattern=None, ties="first_seen", progress=False)
-    assert show("3-", "exhausted", Training_text=corpus) == str((len(tok.model.merges), tok.count(corpus), "no pair repeats"))
+    assert show("3-", "exhausted", Training_text=corpus) == str(
+        (len(tok.model.merges), tok.count(corpus), "no pair repeats")
+    )
 
     seen.open("lesson/4-encoding-and-decoding/")
     tok = trained(PARAGRAPH, 35, pattern=None, ties="first_seen")
     told = "a model of “worlds” \U0001f604"
     assert show("4-", "tokens", Merges="35", Text=told) == str(tok.encode(told))
-    assert [line.split(": ", 1)[1] for line in show("4-", "merges", Merges="35", Text="words in order").splitlines()] == [
-        line.split(": ", 1)[1] for line in steps_of(tok, "words in order").splitlines()
-    ]
+    assert [
+        line.split(": ", 1)[1] for line in show("4-", "merges", Merges="35", Text="words in order").splitlines()
+    ] == [line.split(": ", 1)[1] for line in steps_of(tok, "words in order").splitlines()]
     assert show("4-", "decode", Merges="35", Ids=str(tok.encode(told))) == repr(told)
     assert show("4-", "decode", 1, Ids="240, 159, 65") == repr(b"\xf0\x9fA")
     streamed = trained(PARAGRAPH, 20, pattern=None, ties="first_seen")
     ids, decoder = streamed.encode(told), streamed.decoder()
-    assert show("4-", "stream", Text=told).splitlines() == [str(ids), str([streamed.decode([id]) for id in ids]), str([decoder.feed(id) for id in ids])]
+    assert show("4-", "stream", Text=told).splitlines() == [
+        str(ids),
+        str([streamed.decode([id]) for id in ids]),
+        str([decoder.feed(id) for id in ids]),
+    ]
 
 
 def test_exercises_check_answers(seen: Cells) -> None:
@@ -300,7 +319,9 @@ def test_exercises_check_answers(seen: Cells) -> None:
         ("3-", 3): checks.learned("low lower lowest", 3),
         ("4-", 1): low.encode("slow low"),
         ("4-", 2): low.decode([115, 257, 32, 257]),
-        ("6-", 1): [piece.decode() for piece in reference.split("It's 10 o'clock.", toksmith.patterns()["gpt2"].regexes)],
+        ("6-", 1): [
+            piece.decode() for piece in reference.split("It's 10 o'clock.", toksmith.patterns()["gpt2"].regexes)
+        ],
         ("7-", 1): 2,
         ("7-", 2): [300, 1, 2, 301, 3, 302],
         ("8-", 1): [256, 256, 97],
@@ -323,7 +344,11 @@ def test_exercises_check_answers(seen: Cells) -> None:
             shown = seen.figure(place)
             wanted = right.get((page.name[:2], number))
             if wanted is not None:
-                assert shown == (str(wanted) if (page.name[:2], number) != ("2-", 2) and not isinstance(wanted, str) else repr(wanted)), page.name
+                assert shown == (
+                    str(wanted)
+                    if (page.name[:2], number) != ("2-", 2) and not isinstance(wanted, str)
+                    else repr(wanted)
+                ), page.name
             answer.fill(shown)
             check.click()
             cell.get_by_text("Right.", exact=True).wait_for()
@@ -351,7 +376,11 @@ def test_exercises_check_answers(seen: Cells) -> None:
 )  # fmt: skip
 def test_a_cell_says_what_is_wrong(seen: Cells, page: str, kind: str, values: dict[str, str], said: str) -> None:
     document = ROOT / "docs" / "lesson" / f"{page}.md"
-    fitting = [each for each in placed_cells(document) if each.cell.kind == kind and ("specials" in each.cell.values or "raise" not in str(values))]
+    fitting = [
+        each
+        for each in placed_cells(document)
+        if each.cell.kind == kind and ("specials" in each.cell.values or "raise" not in str(values))
+    ]
     seen.open(f"lesson/{page}/")
     seen.give(fitting[0].place, **values)
     assert said in seen.said(fitting[0].place)
