@@ -39,9 +39,10 @@ def cells_of(text: str, place: str) -> Iterator[Cell]:
     for match in ASKED.finditer(text):
         try:
             call = ast.parse(match[2].strip(), mode="eval").body
-            assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+                raise ValueError
             values = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
-        except (AssertionError, SyntaxError, ValueError):
+        except (SyntaxError, ValueError):
             expected = 'a kind with values, such as tokens(text="low")'
             raise SystemExit(f"{place}: {match[0]} is not a cell; expected {expected}") from None
         yield Cell(call.func.id, values, match[1] == "exercise", match.start())

@@ -165,7 +165,7 @@ def test_docstrings_become_markdown() -> None:
 
 
 def test_cells_become_elements_for_the_script() -> None:
-    made = embed_cell('<!-- cell: tokens(text="a `b` <c>\n" "\\"d\\"_*", merges=3, pattern=None) -->', "lesson/x.md")
+    made = embed_cell(r'<!-- cell: tokens(text="a `b` <c>\n" "\"d\"_*", merges=3, pattern=None) -->', "lesson/x.md")
     found = re.fullmatch(r'\n<div class="cell" data-kind="tokens" data-values="([^"<>`*_]+)"></div>\n\n', made)
     assert found and json.loads(html.unescape(found[1])) == {"text": 'a `b` <c>\n"d"_*', "merges": 3, "pattern": None}
     assert 'data-exercise="1"' in embed_cell("<!-- exercise: split(text='a') -->", "lesson/x.md")

@@ -9,6 +9,7 @@ import doctest
 import importlib.util
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ PARAGRAPH = (
     "tokenization when pretraining the GPT model. It’s used by a lot of Transformer models, including GPT, GPT-2, "
     "RoBERTa, BART, and DeBERTa."
 )
+TWO_LINES = "né न\n😄 egg"
 ARTICLE = "corpora/taylorswift.txt"
 
 
@@ -67,7 +69,7 @@ def url_of(page: Path) -> str:
 
 def items(text: str) -> str:
     """A figure without brackets, commas and quotes, between single spaces."""
-    return f" {' '.join(re.sub(r'[][(),\'"]', ' ', text.replace('<BLANKLINE>', '')).split())} "
+    return " " + " ".join(re.sub(r"[][(),'\"]", " ", text.replace("<BLANKLINE>", "")).split()) + " "
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +159,7 @@ def of_slow() -> toksmith.Tokenizer:
 def pairs_of(tok: toksmith.Tokenizer, text: str) -> Iterator[str]:
     """Each token with the token that follows it, as the cell writes them."""
     named = [f"{tok.token_bytes(id).decode().replace(' ', '·')} {id}" for id in tok.encode(text)]
-    yield from (f"{one} -> {other}" for one, other in zip(named, named[1:], strict=False))
+    yield from (f"{one} -> {other}" for one, other in pairwise(named))
 
 
 def steps_of(tok: toksmith.Tokenizer, piece: str) -> str:
@@ -166,7 +168,7 @@ def steps_of(tok: toksmith.Tokenizer, piece: str) -> str:
         (left, right): (rank, id) for rank, (left, right, id) in enumerate(tok.model.vocab.recover_merges().tolist())
     }
     ids, lines = [tok.token_id(bytes([byte])) for byte in piece.encode()], []
-    while able := [(ranks[pair][0], at) for at, pair in enumerate(zip(ids, ids[1:], strict=False)) if pair in ranks]:
+    while able := [(ranks[pair][0], at) for at, pair in enumerate(pairwise(ids)) if pair in ranks]:
         _, at = min(able)
         new = ranks[ids[at], ids[at + 1]][1]
         ids[at : at + 2] = [new]
@@ -211,55 +213,65 @@ def test_a_sweep_of_the_article(seen: Cells) -> None:
     assert all(items(line) in wanted for line in seen.figure(cell.place).splitlines())
 
 
-def test_a_walk_through_chapters_1_to_4_with_other_texts(seen: Cells) -> None:
-    chapters = {page.name[:2]: [*placed_cells(page)] for page in LESSON}
+def shower(seen: Cells, chapter: int) -> Callable[..., str]:
+    """Opens a chapter; the function changes values of a cell, the n-th of its kind, and returns the new figure."""
+    page = next(page for page in LESSON if page.name.startswith(f"{chapter}-"))
+    cells = [each for each in placed_cells(page) if not each.cell.is_exercise]
+    seen.open(url_of(page))
 
-    def show(chapter: str, kind: str, which: int = 0, **values: str) -> str:
-        rows = [each.place for each in chapters[chapter] if each.cell.kind == kind and not each.cell.is_exercise]
-        seen.give(rows[which], **values)
-        return seen.figure(rows[which])
+    def show(kind: str, which: int = 0, **values: str) -> str:
+        place = [each.place for each in cells if each.cell.kind == kind][which]
+        seen.give(place, **values)
+        return seen.figure(place)
 
-    def trained(text: str, merges: int, **options: Any) -> toksmith.Tokenizer:
-        return toksmith.train(text, merges=merges, progress=False, **options)
+    return show
 
-    text = "né न\n😄 egg"
-    seen.open("lesson/1-characters/")
-    assert show("1-", "code_points", Text=text) == str([ord(char) for char in text])
-    assert show("1-", "lengths", Text="ab\n👨‍👩‍👧") == "(2, 5)"
+
+def trained(text: str, merges: int, **options: Any) -> toksmith.Tokenizer:
+    return toksmith.train(text, merges=merges, progress=False, **options)
+
+
+def test_a_walk_through_chapter_1_with_other_texts(seen: Cells) -> None:
+    show = shower(seen, 1)
+    text = TWO_LINES
+    assert show("code_points", Text=text) == str([ord(char) for char in text])
+    assert show("lengths", Text="ab\n👨‍👩‍👧") == "(2, 5)"
     chars = toksmith.train("banana band", kind="chars", progress=False)
-    assert show("1-", "chars", Training_text="banana band", Text="bad ban") == str(chars.encode("bad ban"))
-    assert show("1-", "words", Training_text="rain or sun", Text="rain or sun") == "['rain', ' or', ' sun']"
+    assert show("chars", Training_text="banana band", Text="bad ban") == str(chars.encode("bad ban"))
+    assert show("words", Training_text="rain or sun", Text="rain or sun") == "['rain', ' or', ' sun']"
     for merges in (0, 3, 40):
         tok = trained("the egg, the eggs and the goose", merges)
         shown = show(
-            "1-", "tokens", Training_text="the egg, the eggs and the goose", Merges=str(merges), Text="the geese’s eggs"
+            "tokens", Training_text="the egg, the eggs and the goose", Merges=str(merges), Text="the geese’s eggs"
         )
         assert shown == str([tok.token_bytes(id).decode(errors="replace") for id in tok.encode("the geese’s eggs")])
 
-    seen.open("lesson/2-utf-8/")
-    assert show("2-", "utf8", Text="ßক") == "ß 223 [195, 159]\nক 2453 [224, 166, 149]"
-    assert show("2-", "bits", Text="é") == "'11000011 10101001'"
-    assert show("2-", "sizes", Text=text) == "\n".join(f"{len(line)} {len(line.encode())}" for line in text.split("\n"))
-    assert show("2-", "encodings", Text=text) == str(
-        [len(text.encode(form)) for form in ("utf-8", "utf-16-le", "utf-32-le")]
-    )
+
+def test_a_walk_through_chapter_2_with_other_texts(seen: Cells) -> None:
+    show, text = shower(seen, 2), TWO_LINES
+    assert show("utf8", Text="ßক") == "ß 223 [195, 159]\nক 2453 [224, 166, 149]"
+    assert show("bits", Text="é") == "'11000011 10101001'"
+    assert show("sizes", Text=text) == "\n".join(f"{len(line)} {len(line.encode())}" for line in text.split("\n"))
+    assert show("encodings", Text=text) == str([len(text.encode(form)) for form in ("utf-8", "utf-16-le", "utf-32-le")])
     drawn = str(toksmith.explain.sizes(text)).partition("encoded\n")[2]
-    assert [line.split() for line in show("2-", "encodings", 1, Text=text).splitlines()] == [
+    assert [line.split() for line in show("encodings", 1, Text=text).splitlines()] == [
         line.split() for line in drawn.splitlines()
     ]
-    assert show("2-", "tokens", Text=text) == str([*text.encode()])
+    assert show("tokens", Text=text) == str([*text.encode()])
 
-    seen.open("lesson/3-training/")
+
+def test_a_walk_through_chapter_3_with_other_texts(seen: Cells) -> None:
+    show = shower(seen, 3)
     ids = [4, 4, 4, 1, 4, 4]
-    assert show("3-", "pairs", Ids=str(ids)) == str(reference.pair_counts(ids))
-    assert show("3-", "replace", Ids=str(ids), Pair="4, 4", New_id="7") == str(reference.replace_pair(ids, (4, 4), 7))
+    assert show("pairs", Ids=str(ids)) == str(reference.pair_counts(ids))
+    assert show("replace", Ids=str(ids), Pair="4, 4", New_id="7") == str(reference.replace_pair(ids, (4, 4), 7))
     grams = str(toksmith.explain.ngrams("banana bandana", 3)).splitlines()
-    shown = show("3-", "ngrams", Text="banana bandana", Characters_of_an_n_gram="3").splitlines()
+    shown = show("ngrams", Text="banana bandana", Characters_of_an_n_gram="3").splitlines()
     assert [line.split() for line in (shown[0], *shown[1:8])] == [line.split() for line in (grams[0], *grams[3:10])]
     for ties in ("lowest_ids", "first_seen"):
         for merges in (1, 5, 60):
             tok = trained("banana bandana", merges, pattern=None, ties=ties)
-            shown = show("3-", "steps", 1, Training_text="banana bandana", Merges=str(merges), Equal_counts=ties)
+            shown = show("steps", 1, Training_text="banana bandana", Merges=str(merges), Equal_counts=ties)
             rows = [line.split() for line in shown.splitlines()[1:]]
             record = tok.model.training
             assert record is not None
@@ -271,32 +283,32 @@ def test_a_walk_through_chapters_1_to_4_with_other_texts(seen: Cells) -> None:
     corpus = "the egg, the eggs and the goose. " * 3
     for pattern in ("gpt2", "o200k", r"\w+", ""):
         tok = trained(corpus, 12, pattern=pattern or None, ties="first_seen")
-        shown = show("3-", "learned", Training_text=corpus, Merges="12", Split_pattern=pattern)
+        shown = show("learned", Training_text=corpus, Merges="12", Split_pattern=pattern)
         assert shown == str([(left, right) for left, right, _ in tok.model.merges.tolist()][:10])
     tok = trained(corpus, 9, pattern=None, ties="first_seen")
-    shown = show("3-", "training", Training_text=corpus, Merges="9")
+    shown = show("training", Training_text=corpus, Merges="9")
     record = tok.model.training
     assert record is not None and shown.splitlines() == [
         f"({left}, {right}) -> {id} {tok.token_bytes(id)!r}: {count} times, {rest} ids left"
         for (left, right, id), count, rest in zip(tok.model.merges.tolist(), record.counts, record.left, strict=True)
     ]
     tok = toksmith.train(corpus, min_count=2, pattern=None, ties="first_seen", progress=False)
-    assert show("3-", "exhausted", Training_text=corpus) == str(
-        (len(tok.model.merges), tok.count(corpus), "no pair repeats")
-    )
+    assert show("exhausted", Training_text=corpus) == str((len(tok.model.merges), tok.count(corpus), "no pair repeats"))
 
-    seen.open("lesson/4-encoding-and-decoding/")
+
+def test_a_walk_through_chapter_4_with_other_texts(seen: Cells) -> None:
+    show = shower(seen, 4)
     tok = trained(PARAGRAPH, 35, pattern=None, ties="first_seen")
     told = "a model of “worlds” \U0001f604"
-    assert show("4-", "tokens", Merges="35", Text=told) == str(tok.encode(told))
-    assert [
-        line.split(": ", 1)[1] for line in show("4-", "merges", Merges="35", Text="words in order").splitlines()
-    ] == [line.split(": ", 1)[1] for line in steps_of(tok, "words in order").splitlines()]
-    assert show("4-", "decode", Merges="35", Ids=str(tok.encode(told))) == repr(told)
-    assert show("4-", "decode", 1, Ids="240, 159, 65") == repr(b"\xf0\x9fA")
+    assert show("tokens", Merges="35", Text=told) == str(tok.encode(told))
+    assert [line.split(": ", 1)[1] for line in show("merges", Merges="35", Text="words in order").splitlines()] == [
+        line.split(": ", 1)[1] for line in steps_of(tok, "words in order").splitlines()
+    ]
+    assert show("decode", Merges="35", Ids=str(tok.encode(told))) == repr(told)
+    assert show("decode", 1, Ids="240, 159, 65") == repr(b"\xf0\x9fA")
     streamed = trained(PARAGRAPH, 20, pattern=None, ties="first_seen")
     ids, decoder = streamed.encode(told), streamed.decoder()
-    assert show("4-", "stream", Text=told).splitlines() == [
+    assert show("stream", Text=told).splitlines() == [
         str(ids),
         str([streamed.decode([id]) for id in ids]),
         str([decoder.feed(id) for id in ids]),
