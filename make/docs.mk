@@ -15,7 +15,7 @@ docs: .venv/.built .venv-docs/.made
 	PYTHONPATH=scripts .venv-docs/bin/zensical build --strict --clean --config-file $(STAGED)/zensical.toml
 
 docs-check: docs .venv/.tools
-	@TOKSMITH_SITE=$(STAGED)/site bash scripts/browser.sh $(PY) tests/project/test_site_pages.py
+	@TOKSMITH_SITE=$(STAGED)/site bash scripts/browser.sh $(PY) tests/project/test_site_pages.py tests/project/test_site_cells.py
 
 docs-publish:
 	$(MAKE) docs DOCS_OPTIONS="--version $(DOCS_VERSION)"

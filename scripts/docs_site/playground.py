@@ -25,7 +25,7 @@ import toksmith
 
 from .pages import ROOT
 
-__all__ = ["has_engine", "link_playground", "write_playground"]
+__all__ = ["ENGINE", "has_engine", "link_playground", "write_playground"]
 
 ENGINE = ROOT / "build" / "web"
 STATIC = ROOT / "python" / "toksmith" / "_playground" / "static"

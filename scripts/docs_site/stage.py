@@ -20,10 +20,11 @@ from pathlib import Path
 import toksmith
 
 from .api import api_pages
+from .cells import embed_cell
 from .commands import command_pages
 from .dialect import parts, site_text, without_code
 from .pages import API, COMMAND_LINE, ROOT, SECTIONS, Page, pages, place_of
-from .playground import has_engine, link_playground, write_playground
+from .playground import ENGINE, has_engine, link_playground, write_playground
 from .settings import settings
 from .snapshots import embed_snapshot
 
@@ -32,8 +33,6 @@ __all__ = ["link_document", "stage"]
 WRITERS = {API: api_pages, COMMAND_LINE: command_pages}
 # A source that the API pages include.
 REFERENCE = Page("", "The reference", "python/toksmith/reference/__init__.py", "api/reference.md")
-# The engine for browsers, which `make web` builds.
-ENGINE = ROOT / "build" / "web"
 # The methods of `Tokenizer` whose docstrings are not in the sources, by the class that defines them.
 MADE = {
     "_core.TextCalls": ("encode", "encode_array"),
@@ -53,7 +52,7 @@ def stage(folder: Path, version: str | None = None) -> None:
             text = "".join(link_document(text, page.source, pages_by_source, folder / "pages"))
             if has_engine() and (page.section == "Lesson" or page.source in ("README.md", "docs/playground.md")):
                 text = link_playground(text, page.place)
-            views = partial(embed_snapshot, place=page.place, folder=folder / "pages")
+            views = partial(embed, page=page, folder=folder / "pages")
             write_file(folder / "pages" / page.place, site_text(text, views))
         else:
             write_file(folder / "pages" / page.place, f"# {page.title}\n\n```text\n{text.strip()}\n```\n")
@@ -65,7 +64,7 @@ def stage(folder: Path, version: str | None = None) -> None:
             navigation[section].append((title, place))
     shutil.copytree(ROOT / "docs" / "site" / "assets", folder / "pages" / "assets")
     shutil.copytree(ROOT / "docs" / "site" / "overrides", folder / "overrides")
-    if (ENGINE / "toksmith.wasm").is_file():
+    if has_engine():
         shutil.copytree(ENGINE, folder / "pages" / "engine", ignore=shutil.ignore_patterns("*.md", ".*"))
     else:
         print("the site has no engine, and no page that needs it: make web builds it")
@@ -78,6 +77,11 @@ def stage(folder: Path, version: str | None = None) -> None:
     write_file(folder / "compiled.json", json.dumps(docs))
     if has_engine():
         write_playground(folder / "pages" / "playground", "../engine/classic")
+
+
+def embed(comment: str, page: Page, folder: Path) -> str:
+    """The replacement of a comment of a page: a cell if the site has the engine, a view, or nothing."""
+    return (embed_cell(comment, page.place) if has_engine() else "") or embed_snapshot(comment, page.place, folder)
 
 
 def link_document(text: str, source: str, known: Mapping[str, Page], folder: Path) -> Iterator[str]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 from docs_site import api, commands, dialect, pages, settings
+from docs_site.cells import cells_of, embed_cell
 from docs_site.docstrings import as_markdown
 from docs_site.playground import has_engine
 from docs_site.publish import publish
@@ -169,6 +171,47 @@ def test_docstrings_become_markdown() -> None:
         "As [`docs/a/README.md`](../a/index.md) says ([`docs/b.md`](../b.md)).\n\n```pycon\n>>> 'docs/b.md'\n```"
     )
     assert as_markdown("A.\n\n>>> 1\n1\n\nB.") == "A.\n\n```pycon\n>>> 1\n1\n```\n\nB."
+
+
+def test_cells_become_elements_for_the_script() -> None:
+    made = embed_cell(r'<!-- cell: tokens(text="a `b` <c>\n" "\"d\"_*", merges=3, pattern=None) -->', "lesson/x.md")
+    found = re.fullmatch(r'\n<div class="cell" data-kind="tokens" data-values="([^"<>`*_]+)"></div>\n\n', made)
+    assert found and json.loads(html.unescape(found[1])) == {"text": 'a `b` <c>\n"d"_*', "merges": 3, "pattern": None}
+    assert 'data-exercise="1"' in embed_cell("<!-- exercise: split(text='a') -->", "lesson/x.md")
+    assert embed_cell("<!-- needs: a.txt -->", "lesson/x.md") == ""
+    for wrong in ("tokens(", "tokens", "tokens(text=name)", "tokens('a')", "a.b(text='a')"):
+        with pytest.raises(SystemExit, match=re.escape(f"lesson/x.md: <!-- cell: {wrong} --> is not a cell")):
+            embed_cell(f"<!-- cell: {wrong} -->", "lesson/x.md")
+
+
+def test_each_cell_of_the_lesson_has_a_kind_and_values_that_the_scripts_know() -> None:
+    assets = ROOT / "docs" / "site" / "assets"
+    script, figures = ((assets / name).read_text(encoding="utf-8") for name in ("cells.js", "figures.js"))
+    kinds = {
+        *re.findall(
+            r"^    (?:async )?(\w+)(?:\(|: )",
+            figures.partition("const KINDS = {")[2].partition("\n  };")[0],
+            re.MULTILINE,
+        )
+    }
+    labels = {*re.findall(r"(\w+): \"", script.partition("const LABELS = {")[2].partition("};")[0])}
+    settings_of_kinds = {"shows", "unit", "min_count", "most", "form", "names", "files"}
+    pages_with_cells = 0
+    for path in sorted((ROOT / "docs" / "lesson").glob("*.md")):
+        cells = [*cells_of(path.read_text(encoding="utf-8"), path.name)]
+        pages_with_cells += bool(cells)
+        assert {cell.kind for cell in cells} <= kinds, path.name
+        assert {name for cell in cells for name in cell.values} <= labels | settings_of_kinds, path.name
+    assert pages_with_cells == 16
+
+
+def test_cells_have_the_colours_of_the_views_of_tokens() -> None:
+    static = Path(toksmith.__file__).parent / "_playground" / "static" / "snapshot.css"
+    colours = [
+        dict(re.findall(r"--([\w-]+): (light-dark\([^)]*\))", path.read_text(encoding="utf-8")))
+        for path in (ROOT / "docs" / "site" / "assets" / "site.css", static)
+    ]
+    assert colours[0] and colours[0].items() <= colours[1].items()
 
 
 def git(repository: Path, *words: str) -> str:
