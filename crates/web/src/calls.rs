@@ -244,7 +244,7 @@ impl Instance {
         let out = PlacedIds { ids: &mut numbers, spans: &mut spans };
         let part = self::text(&text[first..last])?;
         encoder.with_session(|session| encoder.encode_with_offsets(part.into(), &allow, &stop, session, out))?;
-        numbers.extend(spans.ends.iter().map(|&place| (first + place as usize) as u32));
+        numbers.extend(spans.ends.iter().map(|&place| (first + place) as u32));
         Ok(Answer::Numbers(numbers))
     }
 
