@@ -275,6 +275,7 @@ def test_a_second_job_in_a_folder_needs_force(memory: Callable[..., FailingStore
     again = toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job", append=END, to="datatrove", force=True)
     assert {*contents("memory://job")} == {
         "job.json",
+        "job.index",
         *(name for name in contents("memory://job") if "tokenizer" in name),
     }
     assert again.missing() == [0] and repr(again).startswith("<Job 'memory://job'")

@@ -116,10 +116,10 @@ class LocalFolder(_FolderDefaults):
 
         return size
 
-    def version(self, name: str) -> tuple[object, ...]:
-        """A value that changes when the file changes."""
+    def version(self, name: str) -> tuple[int, object]:
+        """The size of a file, and a value that changes when the file changes."""
         facts = os.lstat(self.path / name)
-        return facts.st_mtime_ns, facts.st_size, facts.st_ino
+        return facts.st_size, (facts.st_mtime_ns, facts.st_ino)
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
         """The bytes of a file, or of a range, which is cut short at the file's end."""
@@ -257,7 +257,7 @@ class RemoteFolder(_FolderDefaults):
         with wrap_read_errors(self.url):
             return remote.list_sizes(self.url).get
 
-    def version(self, name: str) -> tuple[object, ...]:
+    def version(self, name: str) -> tuple[int, object]:
         return remote.remote_facts(self.at(name))
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:

@@ -24,6 +24,7 @@ from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import FormatError, JobError
 from ..make.run_shard import sink_spec
 from ..make.shuffle import BUCKETS
+from ..plans.index import INDEX
 from ..plans.plan import JOB, Plan
 from ..sinks import EVERY_ROW
 from ..written import (
@@ -102,7 +103,9 @@ def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
 
 
 def remove_parts(folder: Folder, plan: Plan) -> None:
-    """Removes the files that a finished job does not need; errors are ignored, because these files do no harm."""
+    """Removes the files that a finished job does not need, the index first; errors are ignored, because they do no harm."""
+    with contextlib.suppress(FormatError):
+        folder.remove([INDEX])
     places = {EVERY_ROW[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None} - {None}
     if not any(folder.has_folder(str(name)) for name in places):
         return

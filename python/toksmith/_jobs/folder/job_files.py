@@ -13,6 +13,7 @@ from contextlib import suppress
 from ..._storage.folders import Folder
 from ...errors import JobError
 from ..make.shuffle import BUCKETS
+from ..plans.index import INDEX
 from ..plans.options import JobOptions
 from ..plans.plan import JOB, Plan, read_plan
 from ..written import RECEIPTS
@@ -34,7 +35,7 @@ SINK_NAMES = {
     "counts": r"(\d{5,})\.counts\.parquet",
     "hf": r"data-(\d{5,})-of-\d{5,}\.arrow|dataset_info\.json|state\.json",
 }
-COMMON_NAMES = rf"{MANIFEST}|{SUMS}|{RECEIPTS}/(\d{{5,}})\.json"
+COMMON_NAMES = rf"{MANIFEST}|{SUMS}|{re.escape(INDEX)}|{RECEIPTS}/(\d{{5,}})\.json"
 BUCKET_NAMES = rf"{BUCKETS}/(\d{{5,}})\.(?:table|ids)"
 EXTRA_NAMES = {name: rf"{name}/(\d{{5,}})\.jsonl" for name in EXTRA_FOLDERS}
 PLAN_NAMES = r"job\.json|tokenizer-[0-9a-f]{12}\.toksmith"

@@ -32,7 +32,7 @@ from ..plans.options import (
     option_problems,
     patterns_fingerprint,
 )
-from ..plans.plan import JOB, Plan, check_memory, cut_corpus, library_versions, read_plan, tokenizer_name
+from ..plans.plan import JOB, Plan, check_memory, cut_corpus, library_versions, read_plan, tokenizer_name, write_index
 from ..sinks import EVERY_ROW, SINKS
 from .job import Job
 
@@ -267,10 +267,11 @@ def write_plan(folder: Folder, new_plan: Plan, tok: Tokenizer | None, *, force: 
         except JobError:
             if not folder.has(JOB):  # otherwise another process has planned the job, and the files are from its runs
                 raise
+    data = new_plan.to_bytes()
     if not folder.has(JOB):
         if tok is not None:
             save_tokenizer(folder, new_plan.tokenizer, tok)
-        folder.create(JOB, new_plan.to_bytes())
+        folder.create(JOB, data)
     try:
         existing = read_plan(folder)
     except JobError as error:
@@ -283,6 +284,7 @@ def write_plan(folder: Folder, new_plan: Plan, tok: Tokenizer | None, *, force: 
         remove_parts(folder, new_plan)  # left by a run that was killed at its very end
         problem = "this job is finished, and verify compares its files; name another folder"
         raise JobError(folder, f"{problem}, or pass force=True to do it again")
+    write_index(folder, new_plan, data)
 
 
 def plan_differences(one: Plan, other: Plan) -> list[str]:

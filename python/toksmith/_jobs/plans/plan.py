@@ -17,10 +17,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 from ... import _core
 from ..._base.arguments import check_int
@@ -29,13 +30,17 @@ from ..._base.threads import thread_count
 from ..._corpus import TABLES, Corpus, File, corpus_sources, is_inside, kind_of
 from ..._corpus.encode_files import PACKED, wrap_corpus_errors
 from ..._corpus.parquet import row_group_sizes
+from ..._render.streams import LOG
 from ..._storage.folders import Folder
 from ..._storage.remote import LocalInput, RemoteInput, input_at
-from ...errors import CorpusError, InvalidOption, JobError
+from ...errors import CorpusError, FormatError, InvalidOption, JobError
 from ..written import describe_json_error, has_json_type
+from .index import INDEX, IndexMismatch, PlanFacts, PlanIndex, index_bytes, open_index
 from .options import COUNTS, JobOptions, parse_options, patterns_fingerprint
 
+Item = TypeVar("Item")
 JOB = "job.json"
+UNUSABLE = (IndexMismatch, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 FACTS = {"tokenizer": "str", "fingerprint": "str", "vocab_size": "int", "versions": "dict[str, str]"}
 FIELDS = ("toksmith_job", *FACTS, "options", "inputs", "shards")
 MOST = 1 << 63
@@ -75,12 +80,30 @@ class Part(NamedTuple):
     stop: int | None = None
 
 
+class Numbered(Sequence[Item]):
+    """A sequence of `count` items of which only some are present, by their numbers."""
+
+    def __init__(self, count: int, items: Mapping[int, Item]) -> None:
+        self._count, self._items = count, items
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, number: int) -> Item: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Item]: ...
+    def __getitem__(self, number: Any) -> Any:
+        return self._items[number]
+
+
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a job.
+    """The plan of a job, or of some of its shards.
 
     Attributes: `tokenizer`, the name of its file in the folder ("" if the job counts); `fingerprint` of the tokenizer, or of
-    the patterns; `vocab_size`; `options`; `versions` of the libraries that decide bytes; `inputs`; `shards`, the parts of each.
+    the patterns; `vocab_size`; `options`; `versions` of the libraries that decide bytes; `inputs`; `shards`, the parts of each;
+    `index`, if only the inputs and shards that `plan_of_shard` reads by it are present.
     """
 
     tokenizer: str
@@ -88,12 +111,13 @@ class Plan:
     vocab_size: int
     options: JobOptions
     versions: dict[str, str]
-    inputs: tuple[PlannedInput, ...]
-    shards: tuple[tuple[Part, ...], ...]
+    inputs: Sequence[PlannedInput]
+    shards: Sequence[tuple[Part, ...]]
+    index: PlanIndex | None = field(default=None, compare=False, repr=False)
 
     @property
     def size(self) -> int:
-        return sum(input.bytes for input in self.inputs)
+        return sum(input.bytes for input in self.inputs) if self.index is None else self.index.facts.bytes
 
     @property
     def units(self) -> int:
@@ -122,16 +146,22 @@ class Plan:
             raise ValueError(f"toksmith_job, its version, is not {VERSION}")
         if unknown := [name for name in value if name not in FIELDS]:
             raise ValueError(f"{unknown[0][:50]!r} is not a field of this version")
-        for name, kind in FACTS.items():
-            if not has_json_type(value[name], kind):
-                raise ValueError(f"{name} has a wrong type, expected {kind}")
-        name, fingerprint, size, versions = (value[name] for name in FACTS)
-        options = parse_options(value["options"], size)
-        refuse_tokenizer_facts(name, fingerprint, size, options)
         inputs = tuple(parse_input(row, f"inputs[{number}]") for number, row in enumerate(parse_rows(value, "inputs")))
         shards = tuple(parse_shard(row, f"shards[{number}]") for number, row in enumerate(parse_rows(value, "shards")))
+        plan = replace(parse_head(value), inputs=inputs, shards=shards)
         refuse_parts(inputs, shards)
-        return Plan(name, fingerprint, size, options, versions, inputs, shards)
+        return plan
+
+
+def parse_head(value: dict[str, Any]) -> Plan:
+    """The plan without its inputs and shards."""
+    for name, kind in FACTS.items():
+        if not has_json_type(value[name], kind):
+            raise ValueError(f"{name} has a wrong type, expected {kind}")
+    name, fingerprint, size, versions = (value[name] for name in FACTS)
+    options = parse_options(value["options"], size)
+    refuse_tokenizer_facts(name, fingerprint, size, options)
+    return Plan(name, fingerprint, size, options, versions, (), ())
 
 
 def parse_rows(value: dict[str, Any], name: str) -> list[list[Any]]:
@@ -234,6 +264,54 @@ def read_plan(folder: Folder) -> Plan:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         message = f"{JOB} is not a plan of toksmith: {describe_json_error(problem)}"
         raise JobError(folder, f"{message}; restore it, or plan the job again with force=True") from None
+
+
+def open_plan(folder: Folder) -> Plan:
+    """The plan of a job, without its inputs and shards if the folder has their index; errors as in `read_plan`."""
+    try:
+        index = open_index(folder, JOB)
+        if index is not None:
+            facts = index.facts
+            inputs, shards = (Numbered[Any](count, {}) for count in (facts.inputs, facts.shards))
+            return replace(parse_head(json.loads(index.head + b"}")), inputs=inputs, shards=shards, index=index)
+    except UNUSABLE as problem:
+        warn_of_index(folder, problem)
+    return read_plan(folder)
+
+
+def plan_of_shard(plan: Plan, number: int) -> Plan | None:
+    """The plan with the inputs and parts of one shard, read by the index of `plan`; None if the index cannot be used."""
+    if plan.index is None:
+        return plan
+    try:
+        lines = plan.index.lines(number)
+        rows = [parse_input(row, "inputs") for row in json.loads(b"[" + lines.inputs.rstrip(b",\n") + b"]")]
+        parts = parse_shard(json.loads(lines.parts.rstrip(b",\n")), f"shards[{number}]")
+        first = parts[0].input
+        if not all(first <= part.input < first + len(rows) for part in parts):
+            raise IndexMismatch(f"shard {number} has other inputs")
+    except UNUSABLE as problem:
+        warn_of_index(plan.index.folder, problem)
+        return None
+    inputs = Numbered(len(plan.inputs), dict(enumerate(rows, first)))
+    return replace(plan, inputs=inputs, shards=Numbered(len(plan.shards), {number: parts}))
+
+
+def warn_of_index(folder: Folder, problem: Exception) -> None:
+    message = (
+        "%s: %s does not match %s (%s), so the whole plan is read; the command that planned the job writes it again"
+    )
+    LOG.warning(message, folder, INDEX, JOB, describe_json_error(problem))
+
+
+def write_index(folder: Folder, plan: Plan, data: bytes) -> None:
+    """Writes the index of a whole plan, `data` in `job.json`, unless the folder has it."""
+    places = [(parts[0].input, parts[-1].input) for parts in plan.shards]
+    index = index_bytes(data, facts_of_plan(plan), places, unit_sizes(plan)[: len(plan.shards)])
+    with suppress(OSError, FormatError):
+        if folder.read(INDEX) == index:
+            return
+    folder.write(INDEX, index)
 
 
 def library_versions(libraries: Iterable[str]) -> dict[str, str]:
@@ -350,6 +428,9 @@ def unit_sizes(plan: Plan, times: Callable[[PlannedInput], int] = lambda _: 1) -
 
     The second round of a shuffle counts as reading all inputs again, in equal parts. `times`: the factor for an input.
     """
+    if plan.index is not None:
+        sizes = plan.index.sizes(range(len(plan.shards)))
+        return sizes + second_sizes(plan, sum(sizes))
     groups: dict[int, int] = {}
     for part in (part for shard in plan.shards for part in shard):
         groups[part.input] = max(groups.get(part.input, 0), part.stop or 0)
@@ -363,9 +444,24 @@ def unit_sizes(plan: Plan, times: Callable[[PlannedInput], int] = lambda _: 1) -
         return total * part.stop // most - total * part.start // most
 
     sizes = [sum(map(size, shard)) for shard in plan.shards]
-    count = plan.units - len(sizes)
-    total = sum(sizes)
-    return sizes + [total * (number + 1) // count - total * number // count for number in range(count)]
+    return sizes + second_sizes(plan, sum(sizes))
+
+
+def second_sizes(plan: Plan, total: int) -> list[int]:
+    """The parts of all bytes that the units of the second round count."""
+    count = plan.units - len(plan.shards)
+    return [total * (number + 1) // count - total * number // count for number in range(count)]
+
+
+def sizes_of_units(plan: Plan, units: Sequence[int]) -> dict[int, int]:
+    """The bytes of the inputs that some units read, as in `unit_sizes`."""
+    if plan.index is None or len(units) == plan.units:
+        sizes: Sequence[int] = unit_sizes(plan)
+        return {number: sizes[number] for number in units}
+    first = [number for number in units if number < len(plan.shards)]
+    second = second_sizes(plan, plan.size) if len(first) < len(units) else []
+    found = dict(zip(first, plan.index.sizes(first), strict=True))
+    return found | {number: second[number - len(plan.shards)] for number in units if number >= len(plan.shards)}
 
 
 class WorkerLimits(NamedTuple):
@@ -392,10 +488,23 @@ class HeldIdsLimit:
             raise JobError(f"shard {self._number}", f"{problem}; {advice}")
 
 
+def facts_of_plan(plan: Plan) -> PlanFacts:
+    """The facts about all inputs and shards, from a whole plan."""
+    return PlanFacts(len(plan.inputs), len(plan.shards), plan.size, has_tables(plan), held_bytes(plan))
+
+
+def has_tables(plan: Plan) -> bool:
+    if plan.index is not None:
+        return plan.index.facts.tables
+    return any(source.path.endswith(TABLES) and kind_of(Path(source.path)) in TABLES for source in plan.inputs)
+
+
 def held_bytes(plan: Plan) -> int:
     """The bytes to reserve for the ids of the largest shard; 0 if the job does not hold them together."""
     if plan.options.shuffle is None and plan.options.pack != "best-fit":
         return 0
+    if plan.index is not None:
+        return plan.index.facts.held
 
     def times(planned_input: PlannedInput) -> int:
         path = Path(planned_input.path)
@@ -408,8 +517,7 @@ def memory_per_byte(plan: Plan) -> int:
     options = plan.options
     if options.shuffle is not None or options.pack is not None:
         return WHOLE_PER_BYTE_OF.get(options.to, WHOLE_PER_BYTE)
-    has_tables = any(kind_of(Path(source.path)) in TABLES for source in plan.inputs)
-    return PER_BYTE_OF.get(options.to, PER_BYTE) + TABLE_PER_BYTE * has_tables
+    return PER_BYTE_OF.get(options.to, PER_BYTE) + TABLE_PER_BYTE * has_tables(plan)
 
 
 def worker_limits(
