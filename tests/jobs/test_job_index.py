@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from job_corpus import TOK, content, job, make
 
 import toksmith
+from toksmith._cli import app
 from toksmith._jobs.make.run_shard import open_job
 from toksmith._jobs.plans.index import HEAD, ROW
 from toksmith._jobs.plans.plan import (
@@ -80,32 +82,71 @@ def long_plan(folder: Path, inputs: int) -> Path:
     return made.folder
 
 
-def test_a_shard_of_a_long_plan_reads_what_one_of_a_short_plan_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
+    """The calls that ask the folder of a job: the call, the name, and the bytes that were read."""
+    calls: list[tuple[str, str, int]] = []
+
+    def record(name: str) -> None:
+        real = getattr(LocalFolder, name)
+
+        def recorded(self: LocalFolder, *arguments: Any) -> Any:
+            found = real(self, *arguments)
+            calls.append((name, str(arguments[0]), len(found) if name == "read" else 0))
+            return found
+
+        monkeypatch.setattr(LocalFolder, name, recorded)
+
+    for name in ("read", "size", "version", "names"):
+        record(name)
+    return calls
+
+
+def test_a_part_of_a_long_plan_asks_for_what_one_of_a_short_plan_does(
+    tmp_path: Path, asked: list[tuple[str, str, int]]
 ) -> None:
-    reads: list[tuple[str, int]] = []
-    read = LocalFolder.read
-
-    def counted(self: LocalFolder, name: str, start: int = 0, stop: int | None = None) -> bytes:
-        data = read(self, name, start, stop)
-        reads.append((name, len(data)))
-        return data
-
-    monkeypatch.setattr(LocalFolder, "read", counted)
+    """The first shard of a process, the next shard, and a part of one shard."""
     found = []
     for inputs in (30, 30_000):
         (tmp_path / str(inputs)).mkdir()
         folder = long_plan(tmp_path / str(inputs), inputs)
-        for number in (0, 2):
-            reads.clear()
-            assert toksmith.corpus.run_shard(folder / "job.json", number).documents == 10
-            found.append([*reads])
-    short, long = found[:2], found[2:]
-    assert [[name for name, _ in shard] for shard in short] == [[name for name, _ in shard] for shard in long]
-    assert [name for name, _ in long[1]] == ["job.index", "job.json", "job.json"]
-    for one, two in zip(short, long, strict=True):
-        # The paths of the longer plan have more digits.
-        assert sum(size for _, size in two) < 1.1 * sum(size for _, size in one)
+        for make_shard in (
+            lambda folder=folder: toksmith.corpus.run_shard(folder / "job.json", 0),
+            lambda folder=folder: toksmith.corpus.run_shard(folder / "job.json", 1),
+            lambda folder=folder, count=inputs // 10: run_part(folder, f"2/{count}"),
+        ):
+            asked.clear()
+            make_shard()
+            found.append([*asked])
+    for short, long in zip(found[:3], found[3:], strict=True):
+        assert [call[:2] for call in short] == [call[:2] for call in long]
+        # The places in the longer plan have more digits.
+        assert sum(call[2] for call in short) <= sum(call[2] for call in long) < 1.1 * sum(call[2] for call in short)
+        assert "names" not in {call[0] for call in long}
+    assert [call[1] for call in found[4] if call[0] == "read"] == ["job.index", "job.json", "job.json"]
+
+
+def run_part(folder: Path, part: str) -> None:
+    """A part, by a command that names only the folder."""
+    command = ["corpus", "tokenize", "-o", str(folder), "--part", part, "--threads", "1"]
+    done = CliRunner().invoke(app, [*command, "--max-memory", "1G"])
+    said = f"part {part}: 1 of 1 shard done: 10 documents, 30 ids, 0 bad rows; not finished\n"
+    assert (done.exit_code, done.stdout) == (0, said), done.output
+
+
+def test_parts_that_name_only_the_folder_make_the_job(tmp_path: Path) -> None:
+    whole, parts = job(tmp_path, "whole", shuffle=3), job(tmp_path, "parts", shuffle=3)
+    whole.run(progress=False)
+    command = ["corpus", "tokenize", "-o", str(parts.folder)]
+    for part in ("1/2", "0/2", "1/2", "0/2"):  # two rounds
+        assert CliRunner().invoke(app, [*command, "--part", part, "-q"]).exit_code == 0
+    (parts.folder / f"00000.npy.{'0' * 16}.tmp").write_bytes(b"left by a killed part")
+    assert CliRunner().invoke(app, [*command, "--finish", "-q"]).exit_code == 0
+    assert content(whole.folder) == content(parts.folder)
+    again = CliRunner().invoke(app, [*command, "--part", "1/2"])
+    assert again.stdout.startswith("part 1/2: ") and again.stdout.endswith("; finished\n")
+    none = CliRunner().invoke(app, ["corpus", "tokenize", "-o", str(tmp_path / "none"), "--part", "0/2"])
+    assert none.exit_code == 1 and "there is no job.json; plan a job" in none.output
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {

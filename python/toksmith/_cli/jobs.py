@@ -139,7 +139,7 @@ def corpus_tokenize(
             load_tokenizer(flags), corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **arguments
         )
 
-    whole = bool(files or name is not None or arguments or sources or to != "npy")
+    whole = bool(files or name is not None or {*arguments} - {"max_memory"} or sources or to != "npy")
     run_job(planned, output, flags, cost=True, whole=whole)
 
 
@@ -149,7 +149,7 @@ def run_job(
     """Plan a job and run it, or do only the requested step.
 
     Args:
-        planned: Plans the job; it takes `force` and `dry_run`.
+        planned: Plans the job; it takes `force` and `dry_run`. A part of a planned job needs only the folder.
         cost: Whether a dry run reports the cost of the job.
         whole: Whether the arguments describe the job, not only its folder.
     """
@@ -163,7 +163,8 @@ def run_job(
         print_done(job.finish(), flags, event={"event": "finished"})
         return
     toksmith.corpus.Job.check_run(**way)  # before --force removes anything
-    job = planned(force=flags["force"], dry_run=flags["dry_run"])
+    is_here = flags["part"] is not None and not whole and not (flags["dry_run"] or flags["plan"])
+    job = toksmith.corpus.Job.at(folder) if is_here else planned(force=flags["force"], dry_run=flags["dry_run"])
     if flags["dry_run"] or flags["plan"]:
         print_planned(job, job.cost() if flags["dry_run"] and cost and job.bytes else None, flags)
         return
@@ -176,7 +177,8 @@ def run_job(
         print_event(now.to_dict(), job.place)
 
     with log_lines() if not quiet else nullcontext():
-        tokenized = job.run(**way, progress=False if quiet else None, events=tell_event if as_json else None)
+        limit = parse_sizes(max_memory=flags["max_memory"])
+        tokenized = job.run(**way, **limit, progress=False if quiet else None, events=tell_event if as_json else None)
     if tokenized is None:
         print_status(job, flags, event=events[-1])
     else:
@@ -277,12 +279,14 @@ def print_planned(job: toksmith.corpus.Job, cost: toksmith.corpus.JobCost | None
 
 
 def print_status(job: toksmith.corpus.Job, flags: Flags, *, event: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Print the progress of a job; `event` is added to the JSON."""
-    progress = job.status()
+    """Print the progress of a job, or of the part in `flags`; `event` is added to the JSON."""
+    part = flags.get("part")
+    progress = job.status(part)
     if flags["as_json"]:
-        print_json({**event, **vars(progress), "missing": job.missing()})
+        print_json({**event, **vars(progress), "missing": job.missing(part)})
     elif not flags["quiet"]:
-        line = f"{progress.done:,} of {number_of(progress.shards, 'shard')} done: {number_of(progress.documents, 'document')}"
+        line = "" if part is None else f"part {part}: "
+        line += f"{progress.done:,} of {number_of(progress.shards, 'shard')} done: {number_of(progress.documents, 'document')}"
         line += f", {number_of(progress.ids, progress.unit)}, {number_of(progress.bad_rows, 'bad row')}"
         if progress.running:
             running = ", ".join(map(str, progress.running[:5])) + (", …" if len(progress.running) > 5 else "")

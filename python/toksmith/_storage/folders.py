@@ -107,14 +107,14 @@ class LocalFolder(_FolderDefaults):
                 else:
                     yield path.name
 
+    def size(self, name: str) -> int | None:
+        """The size of a file, None if it does not exist; errors as in `has`."""
+        status = self._status(name)
+        return None if status is None else status.st_size
+
     def sizes(self) -> Callable[[str], int | None]:
-        """A function that gives the size of a file, None if it does not exist; it raises the errors of `has`."""
-
-        def size(name: str) -> int | None:
-            status = self._status(name)
-            return None if status is None else status.st_size
-
-        return size
+        """The function `size`; a store lists its files once for many calls."""
+        return self.size
 
     def version(self, name: str) -> tuple[int, object]:
         """The size of a file, and a value that changes when the file changes."""
@@ -232,12 +232,14 @@ class RemoteFolder(_FolderDefaults):
             return bool(remote.list_sizes(self.url))
 
     def has(self, name: str) -> bool:
+        return self.size(name) is not None
+
+    def size(self, name: str) -> int | None:
         with wrap_read_errors(self.at(name)):
             try:
-                remote.remote_facts(self.at(name))
-                return True
+                return remote.remote_facts(self.at(name)).bytes
             except FileNotFoundError:
-                return False
+                return None
 
     def has_folder(self, name: str) -> bool:
         """Whether the store has a file in this subfolder."""

@@ -71,18 +71,24 @@ def is_finished(folder: Folder) -> bool:
     return folder.has(SUMS) and folder.has(MANIFEST)
 
 
-def missing_units(folder: Folder, plan: Plan) -> list[int]:
-    """The units of a job without a receipt, or with files that do not match their receipt."""
+def missing_units(folder: Folder, plan: Plan, units: Sequence[int] | None = None) -> list[int]:
+    """The units of a job, among some or all, without a receipt, or with files that do not match their receipt."""
     if is_finished(folder):
         return []
-    size = folder.sizes()
-    units = [number for number in range(plan.units) if size(receipt_name(number)) is not None]
-    receipts = dict(zip(units, read_receipts(folder, units), strict=True))
+    return [number for number, receipt in units_done(folder, plan, units).items() if receipt is None]
 
-    def is_done(receipt: Receipt | None) -> bool:
-        return receipt is not None and all(size(file.name) == file.bytes for file in receipt.files)
 
-    return [number for number in range(plan.units) if not is_done(receipts.get(number))]
+def units_done(folder: Folder, plan: Plan, units: Sequence[int] | None = None) -> dict[int, Receipt | None]:
+    """The receipts of some units, or of all; None for a unit that is not done. A store is asked for each file of some units,
+    and lists the files of all."""
+    numbers = range(plan.units) if units is None else units
+    size = folder.sizes() if units is None else folder.size
+    there = numbers if units is not None else [number for number in numbers if size(receipt_name(number)) is not None]
+    found: dict[int, Receipt | None] = dict.fromkeys(numbers)
+    for number, receipt in zip(there, read_receipts(folder, there), strict=True):
+        if receipt is not None and all(size(file.name) == file.bytes for file in receipt.files):
+            found[number] = receipt
+    return found
 
 
 def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:

@@ -191,13 +191,18 @@ def open_job(folder: Folder, number: int | None = None) -> tuple[Plan, Tokenizer
             plan_of_shard(plan, number) if number < len(plan.shards) else None
         )  # the second round reads all of the first
         plan = own or cached_plan(folder, whole=True)
+    return plan, open_tokenizer(folder, plan)
+
+
+def open_tokenizer(folder: Folder, plan: Plan) -> Tokenizer | None:
+    """The tokenizer of a plan; None for a job that counts. Raises JobError if it, or a library, differs from the plan."""
     tok = None if plan.options.to == COUNTS else load_job_tokenizer(folder, plan)
     now = library_versions(EVERY_ROW[plan.options.to].libraries)
     for name in {**plan.versions, **now}:
         if now.get(name) != (version := plan.versions.get(name)):
             problem = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
             raise JobError(folder, f"{problem}; install the planned version, or plan the job again with force=True")
-    return plan, tok
+    return tok
 
 
 def cached_plan(folder: Folder, *, whole: bool) -> Plan:

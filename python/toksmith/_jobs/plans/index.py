@@ -55,11 +55,11 @@ class IndexMismatch(Exception):
 class PlanIndex:
     """An index, opened by `open_index`.
 
-    Attributes: `folder`; `facts`; `head`, the start of `job.json` up to the inputs.
+    Attributes: `folder`; `facts`; `head`, the start of `job.json` up to the inputs; `job_sum`, the checksum of all of it.
     """
 
-    def __init__(self, folder: Folder, job: str, facts: PlanFacts, head: bytes) -> None:
-        self.facts, self.head = facts, head
+    def __init__(self, folder: Folder, job: str, facts: PlanFacts, head: bytes, job_sum: str) -> None:
+        self.facts, self.head, self.job_sum = facts, head, job_sum
         self.folder, self._job = folder, job
 
     def lines(self, number: int) -> IndexedLines:
@@ -73,7 +73,7 @@ class PlanIndex:
         return IndexedLines(inputs, parts)
 
     def sizes(self, shards: Sequence[int]) -> list[int]:
-        """The bytes of the inputs that each of these shards reads."""
+        """The bytes of the inputs that each of these shards reads; raises as `lines`, or ValueError."""
         if len(shards) < self.facts.shards:
             return [int(self._rows(number, number + 1)[: -SUM - 1].split()[-1]) for number in shards]
         rows = np.frombuffer(self._rows(0, len(shards)), np.uint8).reshape(-1, ROW)
@@ -112,7 +112,8 @@ def index_bytes(job: bytes, facts: PlanFacts, places: Sequence[tuple[int, int]],
         row = b"%14d %12d %14d %12d %19d " % (at, length, place, stop - place, size)
         rows.append(row + check_sum(number, row, view[at : at + length], view[place:stop]) + b"\n")
         place = stop
-    values = {"toksmith_index": VERSION, "head": head, "head_sum": check_sum(0, view[:head]).decode(), "job": len(job)}
+    values = {"toksmith_index": VERSION, "head": head, "head_sum": check_sum(0, view[:head]).decode()}
+    values |= {"job": len(job), "job_sum": check_sum(0, job).decode()}
     text = json.dumps({**values, "facts": asdict(facts)}).encode()
     line = check_sum(0, text) + b" " + text
     return b"".join([line.ljust(HEAD - 1), b"\n", *rows])
@@ -140,4 +141,4 @@ def open_index(folder: Folder, job: str) -> PlanIndex | None:
     head = folder.read(job, 0, values["head"])
     if check_sum(0, head).decode() != values["head_sum"]:
         raise IndexMismatch(f"the start of {job} differs")
-    return PlanIndex(folder, job, facts, head)
+    return PlanIndex(folder, job, facts, head, values["job_sum"])

@@ -35,7 +35,7 @@ from ..._storage.folders import Folder
 from ..._storage.remote import LocalInput, RemoteInput, input_at
 from ...errors import CorpusError, FormatError, InvalidOption, JobError
 from ..written import describe_json_error, has_json_type
-from .index import INDEX, IndexMismatch, PlanFacts, PlanIndex, index_bytes, open_index
+from .index import INDEX, IndexMismatch, PlanFacts, PlanIndex, check_sum, index_bytes, open_index
 from .options import COUNTS, JobOptions, parse_options, patterns_fingerprint
 
 Item = TypeVar("Item")
@@ -297,6 +297,13 @@ def plan_of_shard(plan: Plan, number: int) -> Plan | None:
     return replace(plan, inputs=inputs, shards=Numbered(len(plan.shards), {number: parts}))
 
 
+def is_same_plan(whole: Plan, opened: Plan) -> bool:
+    """Whether a whole plan is the one that was opened."""
+    if opened.index is None:
+        return whole == opened
+    return check_sum(0, whole.to_bytes()).decode() == opened.index.job_sum
+
+
 def warn_of_index(folder: Folder, problem: Exception) -> None:
     message = (
         "%s: %s does not match %s (%s), so the whole plan is read; the command that planned the job writes it again"
@@ -429,8 +436,7 @@ def unit_sizes(plan: Plan, times: Callable[[PlannedInput], int] = lambda _: 1) -
     The second round of a shuffle counts as reading all inputs again, in equal parts. `times`: the factor for an input.
     """
     if plan.index is not None:
-        sizes = plan.index.sizes(range(len(plan.shards)))
-        return sizes + second_sizes(plan, sum(sizes))
+        return [*sizes_of_units(plan, range(plan.units)).values()]
     groups: dict[int, int] = {}
     for part in (part for shard in plan.shards for part in shard):
         groups[part.input] = max(groups.get(part.input, 0), part.stop or 0)
@@ -455,12 +461,16 @@ def second_sizes(plan: Plan, total: int) -> list[int]:
 
 def sizes_of_units(plan: Plan, units: Sequence[int]) -> dict[int, int]:
     """The bytes of the inputs that some units read, as in `unit_sizes`."""
-    if plan.index is None or len(units) == plan.units:
-        sizes: Sequence[int] = unit_sizes(plan)
+    if plan.index is None:
+        sizes = unit_sizes(plan)
         return {number: sizes[number] for number in units}
     first = [number for number in units if number < len(plan.shards)]
+    try:
+        found = dict(zip(first, plan.index.sizes(first), strict=True))
+    except UNUSABLE as problem:
+        warn_of_index(plan.index.folder, problem)
+        return sizes_of_units(read_plan(plan.index.folder), units)
     second = second_sizes(plan, plan.size) if len(first) < len(units) else []
-    found = dict(zip(first, plan.index.sizes(first), strict=True))
     return found | {number: second[number - len(plan.shards)] for number in units if number >= len(plan.shards)}
 
 
@@ -550,7 +560,7 @@ def check_memory(plan: Plan, max_memory: int | None) -> None:
         return
     held_limit, factor = held_bytes(plan), memory_per_byte(plan)
     worker_limits(1, max_memory, held=held_limit, times=factor)
-    for source in plan.inputs:
+    for source in plan.inputs if plan.index is None else ():  # otherwise a shard fails at a document that is too long
         path = Path(source.path)
         if path.suffix == ".parquet":
             largest, kind = max(row_group_sizes(path, source.field), default=0), "a row group with texts"
