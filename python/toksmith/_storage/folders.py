@@ -112,9 +112,15 @@ class LocalFolder(_FolderDefaults):
         status = self._status(name)
         return None if status is None else status.st_size
 
-    def sizes(self) -> Callable[[str], int | None]:
-        """The function `size`; a store lists its files once for many calls."""
-        return self.size
+    def sizes(self, listed: str = "") -> Callable[[str], int | None]:
+        """The function `size`, which does not look for files that the subfolder `listed` lacked when `sizes` was called."""
+        if not listed:
+            return self.size
+        refuse_linked(self.path / listed)
+        there: set[str] = set()
+        with wrap_read_errors(self.path / listed), suppress(FileNotFoundError, NotADirectoryError):
+            there = {f"{listed}/{name}" for name in os.listdir(self.path / listed)}
+        return lambda name: None if name.startswith(f"{listed}/") and name not in there else self.size(name)
 
     def version(self, name: str) -> tuple[int, object]:
         """The size of a file, and a value that changes when the file changes."""
@@ -254,7 +260,7 @@ class RemoteFolder(_FolderDefaults):
             if len(parts) == 1 or (len(parts) == 2 and parts[0] in within):
                 yield name
 
-    def sizes(self) -> Callable[[str], int | None]:
+    def sizes(self, listed: str = "") -> Callable[[str], int | None]:
         """A function that gives the size that a file had when `sizes` was called, None if it did not exist."""
         with wrap_read_errors(self.url):
             return remote.list_sizes(self.url).get

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._base.paths import check_regular, url_of
+from .._base.paths import regular_status, url_of
 from ..errors import ToksmithError
 from .temporary_folder import temporary_folder
 
@@ -230,6 +230,11 @@ def open_remote(url: str) -> Any:
 
 def list_sizes(url: str) -> dict[str, int]:
     """The sizes of all files below a folder, by their names relative to it."""
+    return {name: int(info["size"] or 0) for name, info in list_files(url).items()}
+
+
+def list_files(url: str) -> dict[str, dict[str, Any]]:
+    """What the store lists for all files below a folder, by their names relative to it."""
     infos: dict[str, Any] = {}
     with store_at(url) as (fs, path):
         with contextlib.suppress(FileNotFoundError):
@@ -237,7 +242,14 @@ def list_sizes(url: str) -> dict[str, int]:
         if not infos:
             refuse_missing_bucket(url)
     start = path.rstrip("/") + "/"
-    return {name[len(start) :]: int(info["size"] or 0) for name, info in infos.items() if name.startswith(start)}
+    return {name[len(start) :]: info for name, info in infos.items() if name.startswith(start)}
+
+
+def listed_facts(info: dict[str, Any]) -> InputFacts | None:
+    """The facts of a file in a listing, equal to `remote_facts`; None if the listing lacks its size or content hash."""
+    version = next((str(info[name]) for name in VERSIONS if info.get(name)), None)
+    is_known = version is not None and info.get("type") == "file" and isinstance(info.get("size"), int)
+    return InputFacts(info["size"], version) if is_known and version is not None else None
 
 
 def remove_files(urls: Iterable[str]) -> None:
@@ -247,13 +259,15 @@ def remove_files(urls: Iterable[str]) -> None:
             fs.rm_file(path)
 
 
-def glob_urls(url: str) -> list[str]:
-    """The files that a URL with `*`, `?`, `[…]` and `**` matches, in order; for a web server the URL itself."""
+def glob_urls(url: str) -> dict[str, InputFacts | None]:
+    """The files that a URL with `*`, `?`, `[…]` and `**` matches, in order, with the facts that the store lists; for a web
+    server the URL itself."""
     refuse_two_slashes(url)
     if not is_writable(url) or not any(sign in url for sign in "*?["):
-        return [url]
+        return {url: None}
     with store_at(url) as (fs, path):
-        urls = [f"{url.partition(':')[0]}://{name.lstrip('/')}" for name in sorted(fs.glob(path))]
+        infos, scheme = fs.glob(path, detail=True), url.partition(":")[0]
+        urls = {f"{scheme}://{name.lstrip('/')}": listed_facts(infos[name]) for name in sorted(infos)}
         if not urls:
             refuse_missing_bucket(url)
     for name in urls:
@@ -261,15 +275,17 @@ def glob_urls(url: str) -> list[str]:
     return urls
 
 
-def files_below(url: str, suffixes: tuple[str, ...]) -> list[str] | None:
-    """The files with these suffixes below a folder, in order; None if the URL is not a folder."""
+def files_below(url: str, suffixes: tuple[str, ...]) -> dict[str, InputFacts | None] | None:
+    """The files with these suffixes below a folder, in order, with the facts that the store lists; None if the URL is not a
+    folder."""
     if not is_writable(url):
         return None
     with store_at(url) as (fs, path):
         if fs.isfile(path) or not fs.isdir(path):
             return None
     base = url_of(url.rstrip("/"))
-    urls = [f"{base}/{name}" for name in sorted(list_sizes(url)) if name.endswith(suffixes)]
+    infos = list_files(url)
+    urls = {f"{base}/{name}": listed_facts(infos[name]) for name in sorted(infos) if name.endswith(suffixes)}
     for name in urls:
         refuse_two_slashes(name)
     return urls
@@ -282,9 +298,8 @@ class LocalInput(NamedTuple):
     path: str
 
     def facts(self) -> InputFacts:
-        if not check_regular(self.path):
+        if (status := regular_status(self.path)) is None:
             raise OSError("it is not a regular file; a job must be able to read it again")
-        status = os.stat(self.path)
         return InputFacts(status.st_size, status.st_mtime_ns)
 
     def read(self, start: int, stop: int) -> bytes:

@@ -28,6 +28,7 @@ from ..plans.index import INDEX
 from ..plans.plan import JOB, Plan
 from ..sinks import EVERY_ROW
 from ..written import (
+    RECEIPTS,
     Receipt,
     WrittenFile,
     describe_json_error,
@@ -82,7 +83,7 @@ def units_done(folder: Folder, plan: Plan, units: Sequence[int] | None = None) -
     """The receipts of some units, or of all; None for a unit that is not done. A store is asked for each file of some units,
     and lists the files of all."""
     numbers = range(plan.units) if units is None else units
-    size = folder.sizes() if units is None else folder.size
+    size = folder.sizes(RECEIPTS) if units is None else folder.size
     there = numbers if units is not None else [number for number in numbers if size(receipt_name(number)) is not None]
     found: dict[int, Receipt | None] = dict.fromkeys(numbers)
     for number, receipt in zip(there, read_receipts(folder, there), strict=True):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from ..._sources.named import TokenizerSource, resolve_tokenizer
 from ..._storage.atomic_files import wrap_write_errors
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Special, Tokenizer
-from ...errors import InvalidOption, JobError, UnknownName
+from ...errors import FormatError, InvalidOption, JobError, UnknownName
 from ..folder.finish import Tokenized, is_finished, remove_parts
 from ..folder.job_files import refuse_foreign_files, removable_names
 from ..make.run_shard import save_tokenizer
@@ -267,13 +268,15 @@ def write_plan(folder: Folder, new_plan: Plan, tok: Tokenizer | None, *, force: 
         except JobError:
             if not folder.has(JOB):  # otherwise another process has planned the job, and the files are from its runs
                 raise
-    data = new_plan.to_bytes()
+    data, is_new = new_plan.to_bytes(), False
     if not folder.has(JOB):
         if tok is not None:
             save_tokenizer(folder, new_plan.tokenizer, tok)
         folder.create(JOB, data)
     try:
-        existing = read_plan(folder)
+        with suppress(OSError, FormatError):
+            is_new = folder.read(JOB) == data
+        existing = new_plan if is_new else read_plan(folder)
     except JobError as error:
         problem = f"{error.problem.partition(';')[0]}; name another folder, or pass force=True to replace the job"
         raise JobError(folder, problem) from None

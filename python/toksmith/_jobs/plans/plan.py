@@ -17,7 +17,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -44,6 +46,7 @@ UNUSABLE = (IndexMismatch, OSError, ValueError, KeyError, TypeError, AttributeEr
 FACTS = {"tokenizer": "str", "fingerprint": "str", "vocab_size": "int", "versions": "dict[str, str]"}
 FIELDS = ("toksmith_job", *FACTS, "options", "inputs", "shards")
 MOST = 1 << 63
+ASKED_AT_ONCE = 16
 WHOLE_PATH = re.compile(r"(?:/|[A-Za-z]:[\\/]|\\\\)[^\0]*\Z")
 VERSION = 1
 LOOK_BYTES = 1 << 16
@@ -227,7 +230,7 @@ def refuse_parts(inputs: Sequence[PlannedInput], shards: Sequence[Sequence[Part]
 
 def is_covered(planned_input: PlannedInput, parts: Sequence[Part]) -> bool:
     """Whether these parts cover a file; the number of a table's row groups is not checked, because only the table has it."""
-    unit = part_unit(Path(planned_input.path))
+    unit = part_unit(planned_input.path)
     if unit is None:
         return len(parts) == 1 and parts[0].start is None
     edges = [part.start for part in parts]
@@ -235,11 +238,12 @@ def is_covered(planned_input: PlannedInput, parts: Sequence[Part]) -> bool:
     return edges == ends[:-1] and (unit == "group" or ends[-1] == planned_input.bytes)
 
 
-def part_unit(path: Path) -> str | None:
+def part_unit(path: str) -> str | None:
     """The unit of the parts of a file: bytes of plain `.jsonl`, row groups of Parquet; None for a file that is not cut."""
-    if kind_of(path) == ".parquet":
+    suffix = os.path.splitext(path)[1]
+    if suffix == ".parquet" or (suffix in PACKED and kind_of(Path(path)) == ".parquet"):
         return "group"
-    return "byte" if path.suffix == ".jsonl" else None
+    return "byte" if suffix == ".jsonl" else None
 
 
 def is_part(part: Part) -> bool:
@@ -343,38 +347,81 @@ def cut_corpus(
     """
     inputs: list[PlannedInput] = []
     pieces: list[tuple[Part, int]] = []
-    is_planned = folder.has(JOB)
-    for source in corpus_sources(corpus, folder.path if is_planned else None):
-        if not isinstance(source, File):
-            raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
-        if is_inside(source.path, folder.path):
-            if folder.has(JOB):  # another process has planned the job
-                continue
-            allowed = f"a folder outside the corpus (the corpus has {path_or_url(source.path)!r})"
-            raise InvalidOption("folder", str(folder), allowed)
-        planned_input = make_input(source)
-        pieces += cut_input(len(inputs), planned_input, shard_size)
+    for planned_input, parts in read_ahead(sources_of_job(corpus, folder), shard_size):
+        pieces += ((part._replace(input=len(inputs)), size) for part, size in parts)
         inputs.append(planned_input)
     if not inputs:
         raise InvalidOption("corpus", corpus, "at least one file outside the folder of the job")
     return tuple(inputs), tuple(group_parts(pieces, shard_size))
 
 
+def sources_of_job(corpus: Corpus, folder: Folder) -> Iterator[File]:
+    """The files of a corpus outside the folder of a planned job; raises InvalidOption for other sources."""
+    is_planned = folder.has(JOB)
+    base = url_of(folder.path) or os.path.realpath(folder.path)
+    below = os.path.join(base, "")
+    for source in corpus_sources(corpus, folder.path if is_planned else None):
+        if not isinstance(source, File):
+            raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
+        real = source.real or url_of(source.path)
+        if is_inside(source.path, folder.path) if real is None else real == base or real.startswith(below):
+            if folder.has(JOB):  # another process has planned the job
+                continue
+            allowed = f"a folder outside the corpus (the corpus has {path_or_url(source.path)!r})"
+            raise InvalidOption("folder", str(folder), allowed)
+        yield source
+
+
+def read_ahead(sources: Iterable[File], step: int) -> Iterator[tuple[PlannedInput, list[tuple[Part, int]]]]:
+    """The inputs with their smallest parts, in order. A store is asked for `ASKED_AT_ONCE` files at the same time."""
+    waiting: deque[Future[tuple[PlannedInput, list[tuple[Part, int]]]]] = deque()
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        try:
+            for source in sources:
+                while waiting and (len(waiting) == 4 * ASKED_AT_ONCE or waiting[0].done()):
+                    yield waiting.popleft().result()
+                if not waiting and not asks_store(source, step):
+                    yield plan_input(source, step)
+                else:
+                    waiting.append(pool.submit(plan_input, source, step))
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def asks_store(file: File, step: int) -> bool:
+    """Whether planning a file needs more of a store than its listing: an unlisted file, or one that is cut where rows begin."""
+    if file.facts is None:
+        return file.real is None and url_of(file.path) is not None
+    unit = part_unit(str(file.path))
+    return unit == "group" or (unit == "byte" and file.facts.bytes > step)
+
+
+def plan_input(file: File, step: int) -> tuple[PlannedInput, list[tuple[Part, int]]]:
+    """An input, with the smallest parts into which it can be cut; their input is 0."""
+    planned_input = make_input(file)
+    return planned_input, [*cut_input(0, planned_input, step)]
+
+
 def make_input(file: File) -> PlannedInput:
     path = url_of(file.path) or os.path.abspath(file.path)
     with wrap_corpus_errors(path):
-        return PlannedInput(path, *input_at(path).facts(), file.field)
+        return PlannedInput(path, *(file.facts or input_at(path).facts()), file.field)
 
 
 def cut_input(number: int, planned_input: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
     """The smallest parts into which a file can be cut, with their sizes."""
-    path = Path(planned_input.path)
-    unit = part_unit(path)
+    unit = part_unit(planned_input.path)
     if unit == "group":
-        for group, size in enumerate(row_group_sizes(path, planned_input.field)):
+        for group, size in enumerate(row_group_sizes(Path(planned_input.path), planned_input.field)):
             yield Part(number, group, group + 1), size
     elif unit == "byte":
         start = 0
+        if 0 < planned_input.bytes <= step:
+            yield Part(number, 0, planned_input.bytes), planned_input.bytes
+            return
         for stop in row_starts(input_at(planned_input.path), planned_input.bytes, step):
             yield Part(number, start, stop), stop - start
             start = stop
