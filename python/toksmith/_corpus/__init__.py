@@ -85,23 +85,7 @@ class Files:
     def paths(self) -> Iterator[Path]:
         """The files, sorted by name for each glob. A file that two globs match
         is listed once, with a warning in the log."""
-        return (path for path, _ in self.listed())
-
-    def listed(self) -> Iterator[tuple[Path, InputFacts | None]]:
-        """`paths`, with the facts that a store lists."""
-        globs_by_path: dict[str, str] = {}
-        for pattern in self.globs:
-            matches = glob_paths(pattern)
-            if not matches:
-                if url_of(pattern) is None and not glob.has_magic(pattern):
-                    raise CorpusError(pattern, None, f"cannot be read: {missing_file_message(pattern)}")
-                raise CorpusError(pattern, None, "no file matches this glob; check its folder and its wildcards")
-            for name, facts in matches.items():
-                first_glob = globs_by_path.setdefault(url_of(name) or os.path.realpath(name), pattern)
-                if first_glob is pattern:
-                    yield Path(name), facts
-                else:
-                    LOG.warning("%s is matched by %r and by %r; it is read once", name, first_glob, pattern)
+        return (path for path, _ in listed_files(self))
 
     def documents(self) -> Iterator[str | bytes]:
         """The documents of the files, in order, as `train` and every other reader
@@ -111,6 +95,23 @@ class Files:
             CorpusError: A file cannot be read, or a row has no text.
         """
         return iter_documents(self)
+
+
+def listed_files(files: Files) -> Iterator[tuple[Path, InputFacts | None]]:
+    """The paths of `files`, each with the facts that a store lists."""
+    globs_by_path: dict[str, str] = {}
+    for pattern in files.globs:
+        matches = glob_paths(pattern)
+        if not matches:
+            if url_of(pattern) is None and not glob.has_magic(pattern):
+                raise CorpusError(pattern, None, f"cannot be read: {missing_file_message(pattern)}")
+            raise CorpusError(pattern, None, "no file matches this glob; check its folder and its wildcards")
+        for name, facts in matches.items():
+            first_glob = globs_by_path.setdefault(url_of(name) or os.path.realpath(name), pattern)
+            if first_glob is pattern:
+                yield Path(name), facts
+            else:
+                LOG.warning("%s is matched by %r and by %r; it is read once", name, first_glob, pattern)
 
 
 def glob_paths(pattern: str) -> dict[str, InputFacts | None]:
@@ -209,7 +210,7 @@ def warn_if_repeated(file: File, seen: set[str]) -> None:
 
 def item_sources(item: object, number: int, without: Path | None) -> Iterator[WholeFile | File]:
     if isinstance(item, Files):
-        for path, facts in item.listed():
+        for path, facts in listed_files(item):
             yield from path_sources(path, item.field, without, facts)
     elif isinstance(item, os.PathLike):
         yield from path_sources(Path(item), "text", without)
