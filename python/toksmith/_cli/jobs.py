@@ -43,7 +43,9 @@ job_options = options(
     click.option("--dry-run", is_flag=True, help="Write nothing; print the number of shards and their cost."),
     click.option("--plan", is_flag=True, help="Write the plan, but no shard."),
     click.option(
-        "--part", help="I/N: write every Nth shard from shard I (from 0); then --finish.", show_default="all shards"
+        "--part",
+        help="I/N: write every Nth shard from shard I (from 0). Or claim: write shards that no other process claimed. Then --finish.",
+        show_default="all shards",
     ),
     click.option("--finish", is_flag=True, help="Complete a job after all its parts are done."),
     click.option(
@@ -179,7 +181,9 @@ def run_job(
     with log_lines() if not quiet else nullcontext():
         limit = parse_sizes(max_memory=flags["max_memory"])
         tokenized = job.run(**way, **limit, progress=False if quiet else None, events=tell_event if as_json else None)
-    if tokenized is None:
+    if flags["part"] == "claim":
+        print_claimed(job, flags, event=events[-1])
+    elif tokenized is None:
         print_status(job, flags, event=events[-1])
     else:
         print_done(tokenized, flags, event=events[-1])
@@ -292,6 +296,14 @@ def print_status(job: toksmith.corpus.Job, flags: Flags, *, event: Mapping[str, 
             running = ", ".join(map(str, progress.running[:5])) + (", …" if len(progress.running) > 5 else "")
             line += f"; {number_of(len(progress.running), 'shard')} running ({running})"
         print_lines(f"{line}; {'finished' if progress.finished else 'not finished'}")
+
+
+def print_claimed(job: toksmith.corpus.Job, flags: Flags, *, event: Mapping[str, Any]) -> None:
+    """Print the end of a run that claims shards, which ends when all shards are made."""
+    if flags["as_json"]:
+        print_json(event)
+    elif not flags["quiet"]:
+        print_lines(f"all of {number_of(job.shards, 'shard')} made; complete the job with --finish")
 
 
 def print_done(

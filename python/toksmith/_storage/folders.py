@@ -122,6 +122,17 @@ class LocalFolder(_FolderDefaults):
             there = {f"{listed}/{name}" for name in os.listdir(self.path / listed)}
         return lambda name: None if name.startswith(f"{listed}/") and name not in there else self.size(name)
 
+    def listing(self, name: str) -> dict[str, tuple[int, float | None]]:
+        """The files of a subfolder, with their sizes and the times when they were written, in seconds of the store's clock."""
+        refuse_linked(self.path / name)
+        found: dict[str, tuple[int, float | None]] = {}
+        with wrap_read_errors(self.path / name), os.scandir(self.path / name) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    facts = entry.stat(follow_symlinks=False)
+                    found[entry.name] = facts.st_size, facts.st_mtime
+        return found
+
     def version(self, name: str) -> tuple[int, object]:
         """The size of a file, and a value that changes when the file changes."""
         facts = os.lstat(self.path / name)
@@ -149,9 +160,11 @@ class LocalFolder(_FolderDefaults):
         write_file(path, data, named=False)
         sync_folder(path.parent)
 
-    def create(self, name: str, data: bytes) -> None:
-        """Writes a file only if it does not exist."""
+    def create(self, name: str, data: bytes) -> bool:
+        """Writes a file only if it does not exist; returns whether this call wrote it."""
         path = self.path / name
+        if path.parent != self.path:
+            make_subfolder(path.parent)
         with wrap_write_errors(path):
             refuse_large(len(data))
             temporary = TemporaryFile(resolve_path(path, follow=False))
@@ -160,11 +173,13 @@ class LocalFolder(_FolderDefaults):
                 temporary.file.write(data)
                 temporary.file.flush()
                 SYSTEM.flush(temporary.file.fileno())
-                with suppress(FileExistsError):
-                    SYSTEM.add(temporary.file, temporary.name, str(path))
+                SYSTEM.add(temporary.file, temporary.name, str(path))
+            except FileExistsError:
+                return False
             finally:
                 temporary.drop()
-        sync_folder(self.path)
+        sync_folder(path.parent)
+        return True
 
     @contextlib.contextmanager
     def staging_folder(self) -> Iterator[Path]:
@@ -265,6 +280,12 @@ class RemoteFolder(_FolderDefaults):
         with wrap_read_errors(self.url):
             return remote.list_sizes(self.url).get
 
+    def listing(self, name: str) -> dict[str, tuple[int, float | None]]:
+        """As in `LocalFolder`; None for the time if the store does not list it."""
+        with wrap_read_errors(self.at(name)):
+            infos = remote.list_files(self.at(name))
+        return {file: (info["size"] or 0, remote.time_of_writing(info)) for file, info in infos.items()}
+
     def version(self, name: str) -> tuple[int, object]:
         return remote.remote_facts(self.at(name))
 
@@ -286,11 +307,11 @@ class RemoteFolder(_FolderDefaults):
             refuse_large(len(data))
             remote.write_small_file(self.at(name), data)
 
-    def create(self, name: str, data: bytes) -> None:
-        """Writes a file only if it does not exist."""
+    def create(self, name: str, data: bytes) -> bool:
+        """As in `LocalFolder`."""
         with wrap_write_errors(self.at(name)):
             refuse_large(len(data))
-            remote.create_if_absent(self.at(name), data)
+            return remote.create_if_absent(self.at(name), data)
 
     @contextlib.contextmanager
     def staging_folder(self) -> Iterator[Path]:

@@ -13,6 +13,7 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,21 +147,24 @@ def write_small_file(url: str, data: bytes) -> None:
             write_or_discard(fs, path, [data])
 
 
-def create_if_absent(url: str, data: bytes) -> None:
-    """Writes a small file only if it does not exist. A store that cannot do both in one request gets two."""
+def create_if_absent(url: str, data: bytes) -> bool:
+    """Writes a small file only if it does not exist, and returns whether the file is that of this call. A store that cannot do
+    both in one request gets two; of two calls at once, the later one then replaces the file."""
     with store_at(url) as (fs, path):
         if fs.exists(path):
-            return
+            return False
         if not writes_atomically(fs, "pipe_file"):
             write_or_discard(fs, path, [data])
-            return
-        try:
-            fs.pipe_file(path, data, mode="create")
-        except FileExistsError:
-            pass
-        except (OSError, NotImplementedError):  # some S3-compatible stores have no conditional write
-            if not fs.exists(path):
-                fs.pipe_file(path, data)
+        else:
+            try:
+                fs.pipe_file(path, data, mode="create")
+                return True
+            except FileExistsError:
+                return False
+            except (OSError, NotImplementedError):  # some S3-compatible stores have no conditional write
+                if not fs.exists(path):
+                    fs.pipe_file(path, data)
+        return bool(fs.cat_file(path) == data)
 
 
 def upload_file(local: Path, url: str) -> None:
@@ -250,6 +254,16 @@ def listed_facts(info: dict[str, Any]) -> InputFacts | None:
     version = next((str(info[name]) for name in VERSIONS if info.get(name)), None)
     is_known = version is not None and info.get("type") == "file" and isinstance(info.get("size"), int)
     return InputFacts(info["size"], version) if is_known and version is not None else None
+
+
+def time_of_writing(info: dict[str, Any]) -> float | None:
+    """When a listed file was written, in seconds of the store's clock; None if the listing lacks it."""
+    for value in map(info.get, ("LastModified", *WRITE_TIMES)):
+        if isinstance(value, datetime):
+            return value.timestamp()
+        if isinstance(value, (int, float)):
+            return float(value)
+    return None
 
 
 def remove_files(urls: Iterable[str]) -> None:

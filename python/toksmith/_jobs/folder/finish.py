@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -39,7 +40,7 @@ from ..written import (
     readable_receipts,
     receipt_name,
 )
-from .job_files import EXTRA_FOLDERS, MANIFEST, SUMS, job_name_pattern
+from .job_files import CLAIM_NAMES, CLAIMS, EXTRA_FOLDERS, MANIFEST, SUMS, job_name_pattern
 
 VERSION = 1
 
@@ -113,6 +114,9 @@ def remove_parts(folder: Folder, plan: Plan) -> None:
     """Removes the files that a finished job does not need, the index first; errors are ignored, because they do no harm."""
     with contextlib.suppress(FormatError):
         folder.remove([INDEX])
+        if folder.has_folder(CLAIMS):
+            folder.remove(name for name in folder.names([CLAIMS]) if re.fullmatch(CLAIM_NAMES, name))
+            folder.remove_folder(CLAIMS)
     places = {EVERY_ROW[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None} - {None}
     if not any(folder.has_folder(str(name)) for name in places):
         return

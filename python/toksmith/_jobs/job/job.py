@@ -32,12 +32,14 @@ from ..folder.finish import (
 from ..folder.job_files import ANY_NAME, FOLDERS, running_units
 from ..make.run_shard import open_job, open_tokenizer
 from ..plans.plan import JOB, Plan, check_memory, is_same_plan, open_plan, read_plan, sizes_of_units
-from ..runners import hand_out
+from ..runners import Workers, hand_out
 from ..written import read_receipts
+from .claims import Claims
 from .cost import JobCost, cost_of
 from .watch import JobEvent, JobWatch, ids_unit
 
 RUNNERS = ("local", "ray")  # modules of `runners/`, imported when a run asks for one
+CLAIM = "claim"  # the part of a run that claims its shards
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class Job:
 
     def _units(self, part: str | None) -> list[int] | None:
         """The units of a part; None for all."""
-        if part is None:
+        if part is None or part == CLAIM:
             return None
         index, count = parse_part(part)
         return [
@@ -250,7 +252,10 @@ class Job:
             part: "I/N" makes every Nth shard from the Ith on, counted from 0,
                 and does not finish the job. For arrays of a batch system: call
                 `finish` when all parts are done. With `Job.at` its cost does
-                not depend on the other shards, except with a shuffle.
+                not depend on the other shards, except with a shuffle. "claim"
+                makes shards that no other process has claimed, until all are
+                made: for any number of processes that start and stop at any
+                time. The claims are files in the folder.
             workers: The number of processes; 1 works in this process. More
                 start with `spawn`, so a script needs
                 `if __name__ == "__main__":`. With Ray, the number of tasks at
@@ -288,7 +293,7 @@ class Job:
         if not self._written:
             raise JobError(self.place, "the plan was a dry run and is not written; plan it without dry_run")
         runner = check_runner(run, part, workers=workers, threads=threads)
-        index, count = (0, 1) if part is None else parse_part(part)
+        index, count = (0, 1) if part is None or part == CLAIM else parse_part(part)
         threads = thread_count(None) // workers or 1 if threads is None else threads
         most = self._max_memory if max_memory is None else max_memory
         check_memory(read_plan(self._folder) if most is not None and part is None else self._plan, most)
@@ -298,7 +303,7 @@ class Job:
         address = run if "://" in run else None
         # The second round of a shuffle needs all shards of the first.
         looked_at = part if self._plan.options.shuffle is None else None
-        missing, units = self.missing(looked_at), self._units(part)
+        missing, units = ([], []) if part == CLAIM else (self.missing(looked_at), self._units(part))
         own, still = self._own(missing, index, count), [n for n in missing if n % self.shards % count == index]
         watch = JobWatch(self._plan, still, progress, events, own=own, units=units)
         try:
@@ -307,16 +312,37 @@ class Job:
                 watch,
                 runner.start(path, workers=workers, threads=threads, max_memory=most, address=address) as makers,
             ):
-                for numbers in self._rounds(looked_at, index, count):
+                for numbers in () if part == CLAIM else self._rounds(looked_at, index, count):
                     watch.add_pending(numbers)
                     for receipt in hand_out(path, numbers, makers, watch):
                         watch.finished(receipt)
+                if part == CLAIM:
+                    self._run_claims(path, makers, watch)
                 result = self._finish() if part is None else None
         except ToksmithError:
             if (result := self._done_by_another()) is None:
                 raise
         watch.tell("finished")
         return result if part is None else None
+
+    def _run_claims(self, path: str, makers: Workers, watch: JobWatch) -> None:
+        """Makes shards that this run claims, round by round, until all are made."""
+
+        def missing(block: range) -> list[int]:
+            units = [
+                number for number, receipt in units_done(self._folder, self._plan, block).items() if receipt is None
+            ]
+            watch.add_pending(units)
+            return units
+
+        for first in range(0, self._plan.units, max(self.shards, 1)):
+            with Claims(self._folder, range(first, first + self.shards), missing) as claims:
+                while not self.finished:
+                    for receipt in hand_out(path, claims.numbers(), makers, watch):
+                        claims.made(receipt.shard)
+                        watch.finished(receipt)
+                    if not claims.wait():
+                        break
 
     def _done_by_another(self) -> Tokenized | None:
         """The content of this job, if another run has finished it and removed files that this run was reading."""
@@ -380,7 +406,7 @@ def check_runner(run: str, part: str | None, *, workers: int, threads: int | Non
         raise UnknownName("runner", run, close_names(name, RUNNERS) or RUNNERS)
     if check_int(workers, "workers") < 1:
         raise InvalidOption("workers", workers, "at least 1")
-    if part is not None:
+    if part is not None and part != CLAIM:
         parse_part(part)
     thread_count(threads)
     runner = import_module(f"...runners.{name}", __name__)
@@ -392,7 +418,7 @@ def check_runner(run: str, part: str | None, *, workers: int, threads: int | Non
 def parse_part(text: str) -> tuple[int, int]:
     index, slash, count = text.partition("/")
     if not (slash and all(number.isascii() and number.isdigit() and len(number) < 10 for number in (index, count))):
-        raise InvalidOption("part", text, "I/N, such as 0/8 for the first of 8 parts")
+        raise InvalidOption("part", text, f"I/N, such as 0/8 for the first of 8 parts, or {CLAIM}")
     if int(index) >= int(count):
         raise InvalidOption("part", text, f"I from 0 to {int(count) - 1}" if int(count) else "N of at least 1")
     return int(index), int(count)

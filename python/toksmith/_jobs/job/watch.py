@@ -116,7 +116,7 @@ class JobWatch:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sizes = sizes_of_units(plan, range(plan.units) if units is None else units)
-        self._clock, self._events = clock, events
+        self._plan, self._clock, self._events = plan, clock, events
         self._start = self._said = clock()
         self._done = len(self._sizes) - len(missing)
         self._bytes = sum(self._sizes.values())
@@ -148,9 +148,13 @@ class JobWatch:
         self._open.close()
 
     def add_pending(self, numbers: Iterable[int]) -> None:
-        """Registers shards that the run makes now. New among them are shards that had to wait for shards of other runs."""
+        """Registers shards that the run makes now. New among them are shards that had to wait for shards of other runs, and
+        shards of blocks that the run has claimed since."""
         with self._lock:
             more = {*numbers} - self._left
+            claimed = sizes_of_units(self._plan, sorted(more - self._sizes.keys()))
+            self._sizes |= claimed
+            self._bytes += sum(claimed.values())
             self._left |= more
             self._left_bytes += sum(self._sizes[number] for number in more)
 

@@ -1,0 +1,217 @@
+"""Claims: any number of processes that come and go share the units of a job, without a fixed number of parts.
+
+The units of a round are cut into blocks, large ones first and single units last. A process claims a block when it creates the
+file `claims/UNIT.TURN`, where UNIT is the block's first unit and TURN the number of earlier claims of the block, so no two
+processes make the same claim. The size of the file gives its state: held, done, or given up. The holder writes its claims again
+several times in a lease. If a claim is older than a lease, another process takes the next turn.
+
+Ages are differences of two times of the store: the claim's, and that of a file `claims/clock` which the process that asks has
+just written. Clocks of machines are not compared. A process measures only the age of its own claims, by its own clock.
+
+A process tries blocks at random, and lists the claims only after several of its tries failed, or when it knows of no free block.
+
+Claims save work, and correctness does not depend on them: if two processes hold a block, because a store cannot create a file
+only if it is absent or because a lease ended too early, both write equal bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..._storage.folders import Folder
+from ...errors import FormatError, JobError
+from ..folder.job_files import CLAIMS
+
+LEASE_S = 600.0
+RENEWED_AT = 0.4  # of a lease
+TRIES = 8  # failed in a row, before the claims are listed
+LARGEST_BLOCK = 64
+LARGE_BLOCKS = 1000  # a job of at most so many units has blocks of one unit
+PAGE = 1000  # files that a store lists in a request
+DONE, GIVEN_UP = b"done\n", b"given up\n"  # a claim that is held has another size
+CLOCK = f"{CLAIMS}/clock"
+CLAIM_NAME = re.compile(r"(\d{5,18})\.(\d{1,9})")
+
+
+class ClaimPlace(NamedTuple):
+    """A turn of a block: its first unit, and the number of earlier claims."""
+
+    unit: int
+    turn: int
+
+    @property
+    def name(self) -> str:
+        return f"{CLAIMS}/{self.unit:05d}.{self.turn}"
+
+
+@dataclass
+class HeldClaim:
+    """A block of this process: its `place`, the units that are `left`, and the time of the process when it last wrote the claim."""
+
+    place: ClaimPlace
+    left: set[int]
+    since: float
+
+
+@lru_cache(maxsize=2)
+def cut_blocks(units: range) -> list[list[range]]:
+    """The units in blocks of each size, the largest first. Each size but the last gets half of the units that are left."""
+    size, start = 1, units.start
+    while size < LARGEST_BLOCK and 2 * size * LARGE_BLOCKS <= len(units):
+        size *= 2
+    levels = []
+    while size:
+        stop = units.stop if size == 1 else start + (units.stop - start) // 2 // size * size
+        levels.append([range(first, first + size) for first in range(start, stop, size)])
+        size, start = size // 2, stop
+    return levels
+
+
+class Claims:
+    """The claims of one process on the units of a round; a context, in which a thread renews them.
+
+    Args of the constructor: `missing` gives the units of a block that are not done; `clock` in seconds, which `sleep` waits;
+    `draw` decides the order of the blocks.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        units: range,
+        missing: Callable[[range], list[int]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+        draw: random.Random | None = None,
+    ) -> None:
+        self._folder, self._levels, self._missing = folder, cut_blocks(units), missing
+        self._clock, self._sleep, self._draw = clock, sleep, draw or random.Random()  # noqa: S311 - only spreads the tries
+        self._held: dict[range, HeldClaim] = {}
+        self._free = [*map(list, self._levels)]  # as far as this process knows
+        self._turns: dict[range, int] = {}  # the next turn of a block that was claimed before
+        self._is_done, self._pause = False, 0.0
+        self._body = os.urandom(16).hex().encode() + b"\n"
+        self._lock, self._ended = threading.RLock(), threading.Event()
+
+    def __enter__(self) -> Claims:  # noqa: PYI034 - `Self` came with Python 3.11
+        threading.Thread(target=self._renew_until_the_end, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for block in [*self._held]:
+            self._let_go(block, GIVEN_UP)
+
+    def numbers(self) -> Iterator[int]:
+        """Units to make, from blocks that this process claims, until it finds no block to claim. `made` gets each made unit."""
+        for block, held in self._claimed_blocks():
+            missing = self._missing(block)
+            held.left = {*missing}
+            if not missing:
+                self._let_go(block, DONE)
+            for number in missing:
+                if block not in self._held:  # another process has it now
+                    break
+                yield number
+
+    def made(self, number: int) -> None:
+        """Records a made unit; a block is done after its last unit."""
+        for block, held in [*self._held.items()]:
+            held.left.discard(number)
+            if number in block and not held.left:
+                self._let_go(block, DONE)
+
+    def wait(self) -> bool:
+        """Waits until a block may be free; False if all are done. Longer each time, and at least a second for each page of a listing."""
+        if not self._is_done:
+            self._sleep(self._pause)
+            self._pause = min(2 * self._pause, LEASE_S / 4)
+        return not self._is_done
+
+    def renew(self) -> None:
+        """Writes the claims again. A claim that was not renewed in time is lost if another process has taken the next turn."""
+        for block, held in [*self._held.items()]:
+            now = self._clock()
+            with suppress(
+                FormatError, JobError
+            ):  # the next time is early enough; if not, another process takes the block
+                is_late = now - held.since > LEASE_S / 2
+                with self._lock:
+                    if is_late and self._folder.has(held.place._replace(turn=held.place.turn + 1).name):
+                        self._held.pop(block, None)
+                    elif block in self._held:
+                        self._folder.write(held.place.name, self._body)
+                        held.since = now
+
+    def _renew_until_the_end(self) -> None:
+        while not self._ended.wait(RENEWED_AT * LEASE_S):
+            self.renew()
+
+    def _let_go(self, block: range, state: bytes) -> None:
+        with self._lock, suppress(FormatError, JobError):  # the claim then ends with its lease
+            if held := self._held.pop(block, None):
+                self._folder.write(held.place.name, state)
+
+    def _claimed_blocks(self) -> Iterator[tuple[range, HeldClaim]]:
+        failed = 0
+        while True:
+            level = next(filter(None, self._free), None)
+            if level is None or failed == TRIES:
+                failed = 0
+                if not self._look():
+                    return
+                continue
+            chosen = self._draw.randrange(len(level))
+            level[chosen], level[-1] = level[-1], level[chosen]
+            block = level.pop()
+            place, now = ClaimPlace(block.start, self._turns.get(block, 0)), self._clock()
+            if self._folder.create(place.name, self._body):
+                failed, self._pause = 0, 0.0
+                held = self._held[block] = HeldClaim(place, {*block}, now)
+                yield block, held
+            else:
+                failed += 1
+
+    def _look(self) -> bool:
+        """Lists the claims: which blocks can be claimed, and whether all are done. Returns whether there are any."""
+        self._folder.write(CLOCK, self._body)
+        listing = self._folder.listing(CLAIMS)
+        now = listing.pop("clock", (0, None))[1]
+        if now is None:
+            problem = "its store does not list when a file was written, so claims have no age"
+            raise JobError(self._folder, f"{problem}; give each process a part: --part I/N")
+        last: dict[int, tuple[int, int, float]] = {}
+        done: set[int] = set()
+        for name, (size, written) in listing.items():
+            if match := CLAIM_NAME.fullmatch(name):
+                unit, turn = int(match[1]), int(match[2])
+                if size == len(DONE):
+                    done.add(unit)
+                if unit not in last or last[unit][0] < turn:
+                    last[unit] = turn, size, now if written is None else written
+        for block, held in [*self._held.items()]:
+            if last.get(block.start, held.place)[0] > held.place.turn:
+                self._held.pop(block, None)
+        self._free, self._is_done = [], True
+        for level in self._levels:
+            free = []
+            for block in level:
+                if block.start in done:
+                    continue
+                self._is_done = False
+                turn, size, written = last.get(block.start, (-1, len(GIVEN_UP), now))
+                if block not in self._held and (size == len(GIVEN_UP) or abs(now - written) > LEASE_S):
+                    free.append(block)
+                    self._turns[block] = turn + 1
+            self._free.append(free)
+        self._pause = max(self._pause, 1 + len(listing) // PAGE)
+        return any(self._free)
