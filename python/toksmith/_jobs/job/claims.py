@@ -94,7 +94,7 @@ class Claims:
         draw: random.Random | None = None,
     ) -> None:
         self._folder, self._levels, self._missing = folder, cut_blocks(units), missing
-        self._clock, self._sleep, self._draw = clock, sleep, draw or random.Random()  # noqa: S311 - only spreads the tries
+        self._clock, self._sleep, self._draw = clock, sleep, draw or random.Random()
         self._held: dict[range, HeldClaim] = {}
         self._free = [*map(list, self._levels)]  # as far as this process knows
         self._turns: dict[range, int] = {}  # the next turn of a block that was claimed before
