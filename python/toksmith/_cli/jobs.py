@@ -182,7 +182,7 @@ def run_job(
         limit = parse_sizes(max_memory=flags["max_memory"])
         tokenized = job.run(**way, **limit, progress=False if quiet else None, events=tell_event if as_json else None)
     if flags["part"] == "claim":
-        print_claimed(job, flags, event=events[-1])
+        print_claimed(flags, events[-1])
     elif tokenized is None:
         print_status(job, flags, event=events[-1])
     else:
@@ -298,12 +298,12 @@ def print_status(job: toksmith.corpus.Job, flags: Flags, *, event: Mapping[str, 
         print_lines(f"{line}; {'finished' if progress.finished else 'not finished'}")
 
 
-def print_claimed(job: toksmith.corpus.Job, flags: Flags, *, event: Mapping[str, Any]) -> None:
-    """Print the end of a run that claims shards, which ends when all shards are made."""
+def print_claimed(flags: Flags, event: Mapping[str, Any]) -> None:
+    """Print the end of a run that claims shards; other processes may still make the last ones."""
     if flags["as_json"]:
         print_json(event)
     elif not flags["quiet"]:
-        print_lines(f"all of {number_of(job.shards, 'shard')} made; complete the job with --finish")
+        print_lines("no shard left to claim; when all processes have ended, complete the job with --finish")
 
 
 def print_done(

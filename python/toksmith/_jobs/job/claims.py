@@ -10,6 +10,9 @@ just written. Clocks of machines are not compared. A process measures only the a
 
 A process tries blocks at random, and lists the claims only after several of its tries failed, or when it knows of no free block.
 
+A process that finds no block waits, because holders can vanish. As fewer blocks are held, waiting processes leave by chance, so
+about as many wait as blocks are held, and some more.
+
 Claims save work, and correctness does not depend on them: if two processes hold a block, because a store cannot create a file
 only if it is absent or because a lease ended too early, both write equal bytes.
 """
@@ -18,7 +21,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -37,9 +39,9 @@ TRIES = 8  # failed in a row, before the claims are listed
 LARGEST_BLOCK = 64
 LARGE_BLOCKS = 1000  # a job of at most so many units has blocks of one unit
 PAGE = 1000  # files that a store lists in a request
+SPARE = 8  # processes that wait beside one for each block that others hold
 DONE, GIVEN_UP = b"done\n", b"given up\n"  # a claim that is held has another size
 CLOCK = f"{CLAIMS}/clock"
-CLAIM_NAME = re.compile(r"(\d{5,18})\.(\d{1,9})")
 
 
 class ClaimPlace(NamedTuple):
@@ -81,6 +83,8 @@ class Claims:
 
     Args of the constructor: `missing` gives the units of a block that are not done; `clock` in seconds, which `sleep` waits;
     `draw` decides the order of the blocks.
+
+    Attributes: `busy`, the number of blocks that were not done and not free when the claims were last listed.
     """
 
     def __init__(
@@ -93,12 +97,13 @@ class Claims:
         sleep: Callable[[float], object] = time.sleep,
         draw: random.Random | None = None,
     ) -> None:
-        self._folder, self._levels, self._missing = folder, cut_blocks(units), missing
+        self._folder, self._missing = folder, missing
         self._clock, self._sleep, self._draw = clock, sleep, draw or random.Random()
         self._held: dict[range, HeldClaim] = {}
+        self._levels = [*map(list, cut_blocks(units))]  # without blocks that are known to be done
         self._free = [*map(list, self._levels)]  # as far as this process knows
         self._turns: dict[range, int] = {}  # the next turn of a block that was claimed before
-        self._is_done, self._pause = False, 0.0
+        self.busy, self._pause, self._stays = 0, 0.0, True
         self._body = os.urandom(16).hex().encode() + b"\n"
         self._lock, self._ended = threading.RLock(), threading.Event()
 
@@ -131,11 +136,15 @@ class Claims:
                 self._let_go(block, DONE)
 
     def wait(self) -> bool:
-        """Waits until a block may be free; False if all are done. Longer each time, and at least a second for each page of a listing."""
-        if not self._is_done:
+        """Waits until a block may be free: longer each time, and at least a second for each page of a listing.
+
+        Returns: False if all blocks are done; or if others hold them, and enough other processes wait to take them over.
+        """
+        if self.busy and self._stays:
             self._sleep(self._pause)
             self._pause = min(2 * self._pause, LEASE_S / 4)
-        return not self._is_done
+            return True
+        return False
 
     def renew(self) -> None:
         """Writes the claims again. A claim that was not renewed in time is lost if another process has taken the next turn."""
@@ -182,36 +191,45 @@ class Claims:
                 failed += 1
 
     def _look(self) -> bool:
-        """Lists the claims: which blocks can be claimed, and whether all are done. Returns whether there are any."""
+        """Lists the claims: which blocks can be claimed, and how many others hold. Returns whether there are any to claim."""
         self._folder.write(CLOCK, self._body)
         listing = self._folder.listing(CLAIMS)
-        now = listing.pop("clock", (0, None))[1]
+        now = listing.get("clock", (0, None))[1]
         if now is None:
             problem = "its store does not list when a file was written, so claims have no age"
             raise JobError(self._folder, f"{problem}; give each process a part: --part I/N")
-        last: dict[int, tuple[int, int, float]] = {}
-        done: set[int] = set()
-        for name, (size, written) in listing.items():
-            if match := CLAIM_NAME.fullmatch(name):
-                unit, turn = int(match[1]), int(match[2])
-                if size == len(DONE):
-                    done.add(unit)
-                if unit not in last or last[unit][0] < turn:
-                    last[unit] = turn, size, now if written is None else written
-        for block, held in [*self._held.items()]:
-            if last.get(block.start, held.place)[0] > held.place.turn:
-                self._held.pop(block, None)
-        self._free, self._is_done = [], True
-        for level in self._levels:
-            free = []
+        self._free, before, self.busy = [[] for _ in self._levels], self.busy, 0
+        for level, free in zip(self._levels, self._free, strict=True):
+            undone = []
             for block in level:
-                if block.start in done:
+                turn, state = self._last_turn(block, listing)
+                if state is not None and state[0] == len(DONE):
                     continue
-                self._is_done = False
-                turn, size, written = last.get(block.start, (-1, len(GIVEN_UP), now))
-                if block not in self._held and (size == len(GIVEN_UP) or abs(now - written) > LEASE_S):
+                undone.append(block)
+                held = self._held.get(block)
+                if held and held.place.turn < turn:
+                    self._held.pop(block, None)
+                if (
+                    state is None
+                    or state[0] == len(GIVEN_UP)
+                    or abs(now - (now if state[1] is None else state[1])) > LEASE_S
+                ):
                     free.append(block)
                     self._turns[block] = turn + 1
-            self._free.append(free)
+                else:
+                    self.busy += 1
+            level[:] = undone
         self._pause = max(self._pause, 1 + len(listing) // PAGE)
+        self._stays = self._draw.random() * before < self.busy + SPARE
         return any(self._free)
+
+    def _last_turn(
+        self, block: range, listing: dict[str, tuple[int, float | None]]
+    ) -> tuple[int, tuple[int, float | None] | None]:
+        """The last turn of a block with its size and time, or a turn that is done; -1 and None for no claim."""
+        turn, state = -1, None
+        while found := listing.get(f"{block.start:05d}.{turn + 1}"):
+            turn, state = turn + 1, found
+            if found[0] == len(DONE):
+                break
+        return turn, state

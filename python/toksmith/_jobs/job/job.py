@@ -254,8 +254,9 @@ class Job:
                 `finish` when all parts are done. With `Job.at` its cost does
                 not depend on the other shards, except with a shuffle. "claim"
                 makes shards that no other process has claimed, until all are
-                made: for any number of processes that start and stop at any
-                time. The claims are files in the folder.
+                made, or enough processes wait for the last ones: for any number
+                of processes that start and stop at any time. The claims are
+                files in the folder.
             workers: The number of processes; 1 works in this process. More
                 start with `spawn`, so a script needs
                 `if __name__ == "__main__":`. With Ray, the number of tasks at
@@ -326,9 +327,11 @@ class Job:
         return result if part is None else None
 
     def _run_claims(self, path: str, makers: Workers, watch: JobWatch) -> None:
-        """Makes shards that this run claims, round by round, until all are made."""
+        """Makes shards that this run claims, round by round, until all are made, or held by others."""
 
         def missing(block: range) -> list[int]:
+            if self.finished:
+                raise JobError(self.place, "another process has finished the job")
             units = [
                 number for number, receipt in units_done(self._folder, self._plan, block).items() if receipt is None
             ]
@@ -343,6 +346,8 @@ class Job:
                         watch.finished(receipt)
                     if not claims.wait():
                         break
+            if claims.busy:  # others make the rest
+                return
 
     def _done_by_another(self) -> Tokenized | None:
         """The content of this job, if another run has finished it and removed files that this run was reading."""
