@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from click.exceptions import Exit
 
 import toksmith
 
-from .._render import log_lines, number_of, print_json, print_lines
+from .._render import log_lines, number_of, print_json, print_lines, reserve_stdout
 from .arguments import (
     FILE,
     PATH,
@@ -30,7 +30,7 @@ from .arguments import (
 )
 from .inputs import load_tokenizer, show_progress
 from .output import print_renderables, print_result
-from .program import DIFFERENT, command, drop_output, options
+from .program import DIFFERENT, command, options
 from .training_options import parse_size
 
 # A test compares them with the library's tables.
@@ -176,9 +176,9 @@ def run_job(
         if now.event == "finished":  # the last line also has the sums of the whole job
             events.append(now.to_dict())
             return
-        print_event(now.to_dict(), job.place)
+        print_event(now.to_dict(), job.place, stdout)
 
-    with log_lines() if not quiet else nullcontext():
+    with log_lines() if not quiet else nullcontext(), reserve_stdout() if as_json else nullcontext() as stdout:
         limit = parse_sizes(max_memory=flags["max_memory"])
         tokenized = job.run(**way, **limit, progress=False if quiet else None, events=tell_event if as_json else None)
     if flags["part"] == "claim":
@@ -211,17 +211,16 @@ def refuse_steps(steps: Flags) -> None:
         raise click.BadParameter(text, param_hint="--force")
 
 
-def print_event(facts: dict[str, Any], place: str) -> None:
-    """Print an event.
+def print_event(facts: dict[str, Any], place: str, stdout: TextIO | None) -> None:
+    """Print an event to stdout, which other output does not reach.
 
     Raises:
         JobError: The event cannot be written; the job must not end as if it were done.
     """
     try:
-        print_json(facts)
-        sys.stdout.flush()
+        print_json(facts, stdout)
+        (stdout or sys.stdout).flush()
     except OSError as problem:
-        drop_output()
         text = f"the events cannot be printed: {problem.strerror}; finished shards stay, and the same command continues"
         raise toksmith.errors.JobError(place, text) from None
 
