@@ -173,6 +173,55 @@ def test_a_killed_driver_can_run_again(
         planned(corpus, out)
 
 
+def test_every_line_of_stdout_is_an_event_under_kills(
+    cluster: Any, corpus: Path, local: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Ray says about dead workers goes to stderr. When the node of the driver dies too, the same command goes on."""
+    out = tmp_path / "out"
+    planned(corpus, out)
+    TOK.save(tmp_path / "tok.toksmith")
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    command = [sys.executable, "-m", "toksmith", "corpus", "tokenize", f"{corpus}/*.jsonl", "--append", END]
+    command += [
+        "-t",
+        str(tmp_path / "tok.toksmith"),
+        "--to",
+        "megatron",
+        "--shard-size",
+        str(SHARD_BYTES),
+        "-o",
+        str(out),
+    ]
+    command += ["--run", "ray", "--threads", "1", "--json"]
+    ended = []
+    for dies in (True, False):
+        driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = receipts(out)
+        until(lambda driver=driver: kill_one() or driver.poll() is not None, "a worker works")
+        if dies:
+            until(
+                lambda done=done, driver=driver: receipts(out) > done + 1 or driver.poll() is not None,
+                "shards are done",
+            )
+            cluster.head_node.kill_raylet(check_alive=False)
+        stdout, stderr = driver.communicate(timeout=LIMIT_S)
+        events = [json.loads(line) for line in stdout.splitlines()]
+        assert {event["event"] for event in events} <= {
+            "planned",
+            "shard_started",
+            "shard_finished",
+            "shard_failed",
+            "finished",
+        }
+        ended.append((driver.returncode, stderr, [event["event"] for event in events]))
+        if dies:
+            monkeypatch.delenv("RAY_ADDRESS")  # the next command starts Ray on this machine
+    (code, stderr, events), (last_code, last_stderr, last_events) = ended
+    assert code == 1 and "the same command continues" in stderr and "shard_finished" in events, stderr
+    assert last_code == 0 and last_events[-1] == "finished", last_stderr
+    assert manifest(out) == local
+
+
 @pytest.mark.parametrize("workers", [1, 2, 7])
 def test_any_number_of_workers_writes_one_manifest(
     workers: int, cluster: Any, corpus: Path, local: bytes, tmp_path: Path
