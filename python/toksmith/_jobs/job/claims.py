@@ -42,6 +42,7 @@ PAGE = 1000  # files that a store lists in a request
 SPARE = 8  # processes that wait beside one for each block that others hold
 DONE, GIVEN_UP = b"done\n", b"given up\n"  # a claim that is held has another size
 CLOCK = f"{CLAIMS}/clock"
+FREE, TAKEN, MADE = range(3)  # what a process knows of a block
 
 
 class ClaimPlace(NamedTuple):
@@ -64,18 +65,28 @@ class HeldClaim:
     since: float
 
 
+class Blocks(NamedTuple):
+    """The blocks of some units: the `places` of the blocks of each size, and the place of each block `by_unit`, its first as in names."""
+
+    blocks: list[range]
+    places: list[range]
+    by_unit: dict[str, int]
+
+
 @lru_cache(maxsize=2)
-def cut_blocks(units: range) -> list[list[range]]:
+def cut_blocks(units: range) -> Blocks:
     """The units in blocks of each size, the largest first. Each size but the last gets half of the units that are left."""
     size, start = 1, units.start
     while size < LARGEST_BLOCK and 2 * size * LARGE_BLOCKS <= len(units):
         size *= 2
-    levels = []
+    blocks, places = list[range](), list[range]()
     while size:
         stop = units.stop if size == 1 else start + (units.stop - start) // 2 // size * size
-        levels.append([range(first, first + size) for first in range(start, stop, size)])
+        more = [range(first, first + size) for first in range(start, stop, size)]
+        places.append(range(len(blocks), len(blocks) + len(more)))
+        blocks += more
         size, start = size // 2, stop
-    return levels
+    return Blocks(blocks, places, {f"{block.start:05d}": place for place, block in enumerate(blocks)})
 
 
 class Claims:
@@ -100,9 +111,9 @@ class Claims:
         self._folder, self._missing = folder, missing
         self._clock, self._sleep, self._draw = clock, sleep, draw or random.Random()
         self._held: dict[range, HeldClaim] = {}
-        self._levels = [*map(list, cut_blocks(units))]  # without blocks that are known to be done
-        self._free = [*map(list, self._levels)]  # as far as this process knows
-        self._turns: dict[range, int] = {}  # the next turn of a block that was claimed before
+        self._blocks = cut_blocks(units)
+        self._states = bytearray(len(self._blocks.blocks))  # of each block, as far as this process knows
+        self._turns: dict[int, int] = {}  # by the place of a block that was claimed before: the turn to claim
         self.busy, self._pause, self._stays = 0, 0.0, True
         self._body = os.urandom(16).hex().encode() + b"\n"
         self._lock, self._ended = threading.RLock(), threading.Event()
@@ -173,63 +184,61 @@ class Claims:
     def _claimed_blocks(self) -> Iterator[tuple[range, HeldClaim]]:
         failed = 0
         while True:
-            level = next(filter(None, self._free), None)
-            if level is None or failed == TRIES:
+            place = self._free_place()
+            if place is None or failed == TRIES:
                 failed = 0
                 if not self._look():
                     return
                 continue
-            chosen = self._draw.randrange(len(level))
-            level[chosen], level[-1] = level[-1], level[chosen]
-            block = level.pop()
-            place, now = ClaimPlace(block.start, self._turns.get(block, 0)), self._clock()
-            if self._folder.create(place.name, self._body):
+            self._states[place] = TAKEN
+            block = self._blocks.blocks[place]
+            claim, now = ClaimPlace(block.start, self._turns.get(place, 0)), self._clock()
+            if self._folder.create(claim.name, self._body):
                 failed, self._pause = 0, 0.0
-                held = self._held[block] = HeldClaim(place, {*block}, now)
+                held = self._held[block] = HeldClaim(claim, {*block}, now)
                 yield block, held
             else:
                 failed += 1
 
+    def _free_place(self) -> int | None:
+        """The place of a free block of the largest size, from a random place on; None if there is none."""
+        for places in self._blocks.places:
+            start = self._draw.choice(places) if places else places.start
+            for first, stop in ((start, places.stop), (places.start, start)):
+                if (found := self._states.find(FREE, first, stop)) >= 0:
+                    return found
+        return None
+
     def _look(self) -> bool:
-        """Lists the claims: which blocks can be claimed, and how many others hold. Returns whether there are any to claim."""
+        """Lists the claims: which blocks are free, and how many are held. Returns whether any is free."""
         self._folder.write(CLOCK, self._body)
         listing = self._folder.listing(CLAIMS)
         now = listing.get("clock", (0, None))[1]
         if now is None:
             problem = "its store does not list when a file was written, so claims have no age"
             raise JobError(self._folder, f"{problem}; give each process a part: --part I/N")
-        self._free, before, self.busy = [[] for _ in self._levels], self.busy, 0
-        for level, free in zip(self._levels, self._free, strict=True):
-            undone = []
-            for block in level:
-                turn, state = self._last_turn(block, listing)
-                if state is not None and state[0] == len(DONE):
-                    continue
-                undone.append(block)
-                held = self._held.get(block)
-                if held and held.place.turn < turn:
-                    self._held.pop(block, None)
-                if (
-                    state is None
-                    or state[0] == len(GIVEN_UP)
-                    or abs(now - (now if state[1] is None else state[1])) > LEASE_S
-                ):
-                    free.append(block)
-                    self._turns[block] = turn + 1
-                else:
-                    self.busy += 1
-            level[:] = undone
+        states = self._states = self._states.replace(bytes([TAKEN]), bytes([FREE]))
+        last: dict[int, tuple[int, int, float | None]] = {}
+        for name, (size, written) in listing.items():
+            unit, _, turn = name.partition(".")
+            place = self._blocks.by_unit.get(unit)
+            if place is None or not (turn.isascii() and turn.isdigit()):
+                continue
+            if size == len(DONE):
+                states[place] = MADE
+            elif place not in last or last[place][0] < int(turn):
+                last[place] = int(turn), size, written
+        before, self.busy = self.busy, 0
+        for place, (number, size, written) in last.items():
+            block = self._blocks.blocks[place]
+            if (held := self._held.get(block)) and held.place.turn < number:
+                self._held.pop(block, None)
+            if states[place] == MADE:
+                continue
+            self._turns[place] = number + 1
+            if size != len(GIVEN_UP) and (written is None or abs(now - written) <= LEASE_S):
+                states[place] = TAKEN
+                self.busy += 1
         self._pause = max(self._pause, 1 + len(listing) // PAGE)
         self._stays = self._draw.random() * before < self.busy + SPARE
-        return any(self._free)
-
-    def _last_turn(
-        self, block: range, listing: dict[str, tuple[int, float | None]]
-    ) -> tuple[int, tuple[int, float | None] | None]:
-        """The last turn of a block with its size and time, or a turn that is done; -1 and None for no claim."""
-        turn, state = -1, None
-        while found := listing.get(f"{block.start:05d}.{turn + 1}"):
-            turn, state = turn + 1, found
-            if found[0] == len(DONE):
-                break
-        return turn, state
+        return FREE in states
