@@ -226,7 +226,7 @@ def test_every_line_of_stdout_is_an_event_under_kills(
 def test_any_number_of_workers_writes_one_manifest(
     workers: int, cluster: Any, corpus: Path, local: bytes, tmp_path: Path
 ) -> None:
-    """With Ray, on this machine, and in parts of both in any order: one manifest."""
+    """With Ray, on this machine, in parts of both in any order, and by claims of both: one manifest."""
     for name, run in (("ray", "ray"), ("here", "local")):
         job = planned(corpus, tmp_path / name)
         job.run(run, workers=workers, threads=1, progress=False)
@@ -236,3 +236,14 @@ def test_any_number_of_workers_writes_one_manifest(
         job.run(run, part=part, workers=workers, threads=1, progress=False)
     job.finish()
     assert (tmp_path / "parts" / "manifest.json").read_bytes() == local
+    job = planned(corpus, tmp_path / "claims")
+    threads = [
+        Thread(target=toksmith.corpus.Job.at(job.folder).run, args=(run,), kwargs={"part": "claim", "threads": 1})
+        for run in ("ray", "local")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT_S)
+    job.finish()
+    assert (tmp_path / "claims" / "manifest.json").read_bytes() == local
