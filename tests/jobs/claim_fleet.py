@@ -87,8 +87,8 @@ class Fleet:
         heapq.heappush(self._events, (self.store.now + seconds, next(self._order), call))
 
     def missing(self, block: range) -> list[int]:
-        """As `units_done`, which asks for each receipt."""
-        self.store.requests += len(block)
+        """As a run, which asks whether the job is finished, and for each receipt."""
+        self.store.requests += 1 + len(block)
         return [number for number in block if not self.made[number]]
 
     def add_worker(self) -> None:

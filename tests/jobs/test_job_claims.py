@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -253,7 +254,7 @@ def test_a_wait_grows_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "_sleep", pauses.append)
     for _ in range(12):
         assert [*claims.numbers()] == [] and claims.wait()
-    assert pauses[:3] == [1.0, 2.0, 4.0] and pauses[-1] == LEASE_S / 4
+    assert pauses[:3] == [1.0, 2.0, 4.0] and pauses[-1] == LEASE_S / 2
 
 
 # Stores
@@ -384,6 +385,11 @@ def test_a_fleet_that_vanishes_quickly_makes_all_shards() -> None:
     assert min(done.made) >= 1
 
 
+def has_worked(child: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether a child has ended, or used its processor for these seconds."""
+    return has_ended(child) or processor_s_of(child) >= seconds
+
+
 def drawn_kills(folder: Path, draw: random.Random, kills: int, ways: list[tuple[str, str, str]]) -> int:
     """Runs the job in processes of these ways and kills them at drawn times, until all have ended by themselves; gives the kills."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -396,7 +402,7 @@ def drawn_kills(folder: Path, draw: random.Random, kills: int, ways: list[tuple[
         child, way = running.pop(draw.randrange(len(running)))
         if killed < kills:
             at_s = draw.uniform(0, 1.5)
-            until(lambda child=child, at_s=at_s: has_ended(child) or processor_s_of(child) >= at_s, "the child works")
+            until(partial(has_worked, child, at_s), "the child works")
             child.kill()
         if child.wait(LIMIT_S) == -signal.SIGKILL:
             killed += 1

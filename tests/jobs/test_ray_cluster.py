@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -129,6 +130,11 @@ def kill_one() -> bool:
     return False
 
 
+def has_more(driver: subprocess.Popen[str], out: Path, shards: int) -> bool:
+    """Whether a driver has ended, or more shards are done."""
+    return driver.poll() is not None or receipts(out) > shards
+
+
 def manifest(out: Path) -> bytes:
     assert not list(out.glob("*.tmp")), "what a killed worker left is swept by the next run, or was"
     return (out / "manifest.json").read_bytes()
@@ -197,12 +203,10 @@ def test_every_line_of_stdout_is_an_event_under_kills(
     for dies in (True, False):
         driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         done = receipts(out)
-        until(lambda driver=driver: kill_one() or driver.poll() is not None, "a worker works")
+        has_ended = partial(has_more, driver, out, SHARDS)
+        until(lambda: kill_one() or has_ended(), "a worker works")  # noqa: B023 - called at once
         if dies:
-            until(
-                lambda done=done, driver=driver: receipts(out) > done + 1 or driver.poll() is not None,
-                "shards are done",
-            )
+            until(partial(has_more, driver, out, done + 1), "shards are done")
             cluster.head_node.kill_raylet(check_alive=False)
         stdout, stderr = driver.communicate(timeout=LIMIT_S)
         events = [json.loads(line) for line in stdout.splitlines()]

@@ -8,7 +8,7 @@ several times in a lease. If a claim is older than a lease, another process take
 Ages are differences of two times of the store: the claim's, and that of a file `claims/clock` which the process that asks has
 just written. Clocks of machines are not compared. A process measures only the age of its own claims, by its own clock.
 
-A process tries blocks at random, and lists the claims only after several of its tries failed, or when it knows of no free block.
+A process tries blocks at random, the next size after some tries in a row failed, and lists the claims when it knows of no free block.
 
 A process that finds no block waits, because holders can vanish. As fewer blocks are held, waiting processes leave by chance, so
 about as many wait as blocks are held, and some more.
@@ -35,10 +35,12 @@ from ..folder.job_files import CLAIMS
 
 LEASE_S = 600.0
 RENEWED_AT = 0.4  # of a lease
-TRIES = 8  # failed in a row, before the claims are listed
+TRIES = 8  # failed in a row, before smaller blocks are tried
 LARGEST_BLOCK = 64
 LARGE_BLOCKS = 1000  # a job of at most so many units has blocks of one unit
+LOOKS = 1 / 4  # of these times, a process lists the claims instead, so that some soon find claims that have ended
 PAGE = 1000  # files that a store lists in a request
+PAUSE_S = 4
 SPARE = 8  # processes that wait beside one for each block that others hold
 DONE, GIVEN_UP = b"done\n", b"given up\n"  # a claim that is held has another size
 CLOCK = f"{CLAIMS}/clock"
@@ -147,13 +149,13 @@ class Claims:
                 self._let_go(block, DONE)
 
     def wait(self) -> bool:
-        """Waits until a block may be free: longer each time, and at least a second for each page of a listing.
+        """Waits until a block may be free: longer each time, and `PAUSE_S` for each page of a listing at first.
 
         Returns: False if all blocks are done; or if others hold them, and enough other processes wait to take them over.
         """
         if self.busy and self._stays:
             self._sleep(self._pause)
-            self._pause = min(2 * self._pause, LEASE_S / 4)
+            self._pause = min(2 * self._pause, LEASE_S / 2)
             return True
         return False
 
@@ -185,8 +187,7 @@ class Claims:
         failed = 0
         while True:
             place = self._free_place()
-            if place is None or failed == TRIES:
-                failed = 0
+            if place is None:
                 if not self._look():
                     return
                 continue
@@ -197,8 +198,13 @@ class Claims:
                 failed, self._pause = 0, 0.0
                 held = self._held[block] = HeldClaim(claim, {*block}, now)
                 yield block, held
-            else:
-                failed += 1
+            elif (failed := failed + 1) == TRIES:  # most blocks of this size are claimed
+                failed, size = 0, next(each for each in self._blocks.places if place in each)
+                if self._draw.random() < LOOKS:
+                    self._look()
+                else:
+                    known = self._states[size.start : size.stop]
+                    self._states[size.start : size.stop] = known.replace(bytes([FREE]), bytes([TAKEN]))
 
     def _free_place(self) -> int | None:
         """The place of a free block of the largest size, from a random place on; None if there is none."""
@@ -239,6 +245,6 @@ class Claims:
             if size != len(GIVEN_UP) and (written is None or abs(now - written) <= LEASE_S):
                 states[place] = TAKEN
                 self.busy += 1
-        self._pause = max(self._pause, 1 + len(listing) // PAGE)
+        self._pause = max(self._pause, 1 + PAUSE_S * (len(listing) // PAGE))
         self._stays = self._draw.random() * before < self.busy + SPARE
         return FREE in states
