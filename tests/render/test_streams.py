@@ -27,8 +27,7 @@ print("after")
 def run(word: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-X", "utf8", "-c", SCRIPT, word],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         encoding="utf-8",
         timeout=LIMIT_S,
         check=False,

@@ -38,7 +38,6 @@ RENEWED_AT = 0.4  # of a lease
 TRIES = 8  # failed in a row, before smaller blocks are tried
 LARGEST_BLOCK = 64
 LARGE_BLOCKS = 1000  # a job of at most so many units has blocks of one unit
-LOOKS = 1 / 4  # of these times, a process lists the claims instead, so that some soon find claims that have ended
 PAGE = 1000  # files that a store lists in a request
 PAUSE_S = 4
 SPARE = 8  # processes that wait beside one for each block that others hold
@@ -200,7 +199,7 @@ class Claims:
                 yield block, held
             elif (failed := failed + 1) == TRIES:  # most blocks of this size are claimed
                 failed, size = 0, next(each for each in self._blocks.places if place in each)
-                if self._draw.random() < LOOKS:
+                if self._draw.random() * (1 + len(self._blocks.blocks) // PAGE) < 1:  # seldom, where a listing is long
                     self._look()
                 else:
                     known = self._states[size.start : size.stop]
