@@ -45,7 +45,7 @@ def test_every_file_of_a_job_has_a_known_name(to: str, tmp_path: Path) -> None:
     assert {*job_files.SINK_NAMES} == {*EVERY_ROW}
     before = content(tmp_path / "in")
     job(tmp_path, to="npy", force=True)
-    assert {name.split("-")[0] for name in content(planned.folder)} == {"job.json", "tokenizer"}
+    assert {name.split("-")[0] for name in content(planned.folder)} == {"job.json", "job.index", "tokenizer"}
     assert content(tmp_path / "in") == before
 
 

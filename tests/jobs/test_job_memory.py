@@ -149,6 +149,11 @@ def test_a_plan_that_does_not_fit_is_refused(made: Callable[[Path], Path], more:
         job.run(max_memory=room, progress=False)
     with pytest.raises(CorpusError, match=r"text.* has more than 4,194,304 bytes, the most that max_memory allows"):
         toksmith.corpus.run_shard(tmp_path / "out" / "job.json", 0, threads=1, max_memory=room)
+    for part in ("0/1", "claim"):  # a part reads its slice of the plan, so its shards refuse
+        with pytest.raises(CorpusError, match=r"has more than 4,194,304 bytes, the most that max_memory allows"):
+            toksmith.corpus.Job.at(tmp_path / "out").run(part=part, threads=1, max_memory=room, progress=False)
+        with pytest.raises(InvalidOption, match="max_memory"):
+            toksmith.corpus.Job.at(tmp_path / "out").run(part=part, max_memory=1_000_000, progress=False)
     assert toksmith.corpus.run_shard(tmp_path / "out" / "job.json", 0, max_memory=1 << 30).documents
 
 

@@ -66,10 +66,21 @@ def test_a_continued_run_counts_finished_shards(tmp_path: Path) -> None:
         toksmith.corpus.run_shard(planned.folder / "job.json", number)
     seen: list[JobEvent] = []
     planned.run(events=seen.append, part="0/2")
-    assert (seen[0].done, seen[0].run_bytes) == (2, 0) and seen[0].done_bytes > 0
-    assert {each.shard for each in seen[1:-1]} == {*range(0, planned.shards, 2)}
-    assert seen[-1].done == 2 + len(range(0, planned.shards, 2)) and seen[-1].run_bytes < seen[-1].done_bytes
+    own = range(0, planned.shards, 2)
+    assert (seen[0].done, seen[0].run_bytes, seen[0].shards, seen[0].done_bytes) == (0, 0, len(own), 0)
+    assert {each.shard for each in seen[1:-1]} == {*own}
+    assert seen[-1].done == len(own) and seen[-1].run_bytes == seen[-1].done_bytes == seen[-1].bytes < planned.bytes
     assert seen[0].left_bytes == seen[-1].run_bytes and (seen[-1].left_bytes, seen[-1].left_s) == (0, 0)
+    seen.clear()
+    planned.run(events=seen.append, part="1/2")
+    assert (seen[0].done, seen[-1].done) == (2, planned.shards - len(own)) and seen[0].done_bytes > 0
+    for number in (2, 5):
+        (planned.folder / "receipts" / f"{number:05}.json").unlink()
+    assert (planned.missing(), planned.missing("0/2"), planned.status("1/2").done) == (
+        [2, 5],
+        [2],
+        planned.shards - len(own) - 1,
+    )
     seen.clear()
     planned.run(events=seen.append)
     assert seen[-1].done == planned.shards and seen[-1].run_bytes < seen[-1].done_bytes == seen[-1].bytes
@@ -256,4 +267,5 @@ def test_json_has_an_event_a_line(tmp_path: Path) -> None:
     assert json.loads(part.stdout)["event"] == "planned"
     part = CliRunner().invoke(app, [*command, "--part", "0/2"])
     last = json.loads(part.stdout.splitlines()[-1])
-    assert (last["event"], last["finished"]) == ("finished", False) and last["missing"]
+    assert (last["event"], last["finished"], last["missing"]) == ("finished", False, [])
+    assert last["shards"] == last["done"] == len(range(0, planned.shards, 2))

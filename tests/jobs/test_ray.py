@@ -12,6 +12,7 @@ from job_corpus import TEXTS, content, job
 
 import toksmith
 from toksmith._jobs.runners import ray as runner
+from toksmith.errors import JobError
 
 
 class Task:
@@ -26,6 +27,14 @@ class Task:
         return lambda: self.call(*given)
 
 
+class RayError(Exception):
+    """An error of Ray itself."""
+
+
+class RayTaskError(RayError):
+    """An error of a task."""
+
+
 class StandIn(types.ModuleType):
     """The part of Ray that the runner uses; it starts tasks with the requested options, and finishes the last one first."""
 
@@ -34,6 +43,7 @@ class StandIn(types.ModuleType):
         self.options: dict[str, Any] = {}
         self.started: list[Any] = []
         self.flying = self.most = self.stopped = 0
+        self.exceptions = types.SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
 
     def is_initialized(self) -> bool:
         return False
@@ -115,6 +125,28 @@ def test_ray_is_stopped_after_an_error(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(toksmith.errors.CorpusError, match="does not begin with"):
         job(tmp_path).run("ray", progress=False)
     assert ray.stopped == 1
+
+
+def test_a_dead_ray_gives_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of a task stays; after one of Ray itself, the same command continues."""
+    job(tmp_path, "local").run(progress=False)
+    for kind, expected in ((RayError, JobError), (RayTaskError, RayTaskError)):
+        ray = StandIn()
+        monkeypatch.setitem(sys.modules, "ray", ray)
+        real = ray.get
+
+        def get(ready: list[Any], ray: StandIn = ray, real: Any = real, kind: Any = kind) -> list[Any]:
+            if len([*tmp_path.glob("out/receipts/*")]) > 2:
+                raise kind("the raylet died")
+            return real(ready)
+
+        monkeypatch.setattr(ray, "get", get)
+        made = job(tmp_path)
+        with pytest.raises(expected, match="the raylet died") as caught:
+            made.run("ray", threads=1, progress=False)
+        assert ("the same command continues" in str(caught.value)) is (kind is RayError) and ray.stopped == 1
+    made.run(progress=False)
+    assert content(tmp_path / "out") == content(tmp_path / "local")
 
 
 def test_without_ray_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -129,6 +130,11 @@ def kill_one() -> bool:
     return False
 
 
+def has_more(driver: subprocess.Popen[str], out: Path, shards: int) -> bool:
+    """Whether a driver has ended, or more shards are done."""
+    return driver.poll() is not None or receipts(out) > shards
+
+
 def manifest(out: Path) -> bytes:
     assert not list(out.glob("*.tmp")), "what a killed worker left is swept by the next run, or was"
     return (out / "manifest.json").read_bytes()
@@ -173,11 +179,58 @@ def test_a_killed_driver_can_run_again(
         planned(corpus, out)
 
 
+def test_every_line_of_stdout_is_an_event_under_kills(
+    cluster: Any, corpus: Path, local: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Ray says about dead workers goes to stderr. When the node of the driver dies too, the same command goes on."""
+    out = tmp_path / "out"
+    planned(corpus, out)
+    TOK.save(tmp_path / "tok.toksmith")
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    command = [sys.executable, "-m", "toksmith", "corpus", "tokenize", f"{corpus}/*.jsonl", "--append", END]
+    command += [
+        "-t",
+        str(tmp_path / "tok.toksmith"),
+        "--to",
+        "megatron",
+        "--shard-size",
+        str(SHARD_BYTES),
+        "-o",
+        str(out),
+    ]
+    command += ["--run", "ray", "--threads", "1", "--json"]
+    ended = []
+    for dies in (True, False):
+        driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = receipts(out)
+        has_ended = partial(has_more, driver, out, SHARDS)
+        until(lambda: kill_one() or has_ended(), "a worker works")  # noqa: B023 - called at once
+        if dies:
+            until(partial(has_more, driver, out, done + 1), "shards are done")
+            cluster.head_node.kill_raylet(check_alive=False)
+        stdout, stderr = driver.communicate(timeout=LIMIT_S)
+        events = [json.loads(line) for line in stdout.splitlines()]
+        assert {event["event"] for event in events} <= {
+            "planned",
+            "shard_started",
+            "shard_finished",
+            "shard_failed",
+            "finished",
+        }
+        ended.append((driver.returncode, stderr, [event["event"] for event in events]))
+        if dies:
+            monkeypatch.delenv("RAY_ADDRESS")  # the next command starts Ray on this machine
+    (code, stderr, events), (last_code, last_stderr, last_events) = ended
+    assert code == 1 and "the same command continues" in stderr and "shard_finished" in events, stderr
+    assert last_code == 0 and last_events[-1] == "finished", last_stderr
+    assert manifest(out) == local
+
+
 @pytest.mark.parametrize("workers", [1, 2, 7])
 def test_any_number_of_workers_writes_one_manifest(
     workers: int, cluster: Any, corpus: Path, local: bytes, tmp_path: Path
 ) -> None:
-    """With Ray, on this machine, and in parts of both in any order: one manifest."""
+    """With Ray, on this machine, in parts of both in any order, and by claims of both: one manifest."""
     for name, run in (("ray", "ray"), ("here", "local")):
         job = planned(corpus, tmp_path / name)
         job.run(run, workers=workers, threads=1, progress=False)
@@ -187,3 +240,14 @@ def test_any_number_of_workers_writes_one_manifest(
         job.run(run, part=part, workers=workers, threads=1, progress=False)
     job.finish()
     assert (tmp_path / "parts" / "manifest.json").read_bytes() == local
+    job = planned(corpus, tmp_path / "claims")
+    threads = [
+        Thread(target=toksmith.corpus.Job.at(job.folder).run, args=(run,), kwargs={"part": "claim", "threads": 1})
+        for run in ("ray", "local")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT_S)
+    job.finish()
+    assert (tmp_path / "claims" / "manifest.json").read_bytes() == local

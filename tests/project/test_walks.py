@@ -43,7 +43,7 @@ for profile in (None, note):
     sys.setprofile(None)
 print("files:", *sorted(entered))
 """
-MOST = {"load": 8, "convert": 19, "count": 12, "shard": 18}
+MOST = {"load": 8, "convert": 19, "count": 12, "shard": 19}
 
 
 @pytest.fixture(scope="module")

@@ -275,6 +275,7 @@ def test_a_second_job_in_a_folder_needs_force(memory: Callable[..., FailingStore
     again = toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job", append=END, to="datatrove", force=True)
     assert {*contents("memory://job")} == {
         "job.json",
+        "job.index",
         *(name for name in contents("memory://job") if "tokenizer" in name),
     }
     assert again.missing() == [0] and repr(again).startswith("<Job 'memory://job'")
@@ -405,6 +406,43 @@ def test_the_plan_has_etags(corpus: list[Path], tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"s3://bucket/in/b\.txt: changed after the job was planned"):
         planned.run(progress=False)
     assert toksmith.corpus.Job.at(tmp_path / "out").missing()
+
+
+@pytest.mark.slow
+def test_processes_share_a_job_by_claims_in_a_store(corpus: list[Path], tmp_path: Path) -> None:
+    """Two processes make each shard once; a claim that ends with its lease is taken over."""
+    job_corpus.job(tmp_path, to="megatron").run(progress=False)
+    options = {"append": END, "shard_size": job_corpus.SHARD, "to": "megatron"}
+    job = toksmith.corpus.plan(TOK, Path("s3://bucket/in"), "s3://bucket/out", **options)
+    folder = folder_at("s3://bucket/out")
+    assert folder.create("claims/00000.0", b"given up\n") and not folder.create("claims/00000.0", b"another")
+    command = [sys.executable, "-m", "toksmith", "corpus", "tokenize", "-o", job.place, "--part", "claim", "--json"]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    outputs = [process.communicate(timeout=LIMIT_S)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    events = [json.loads(line) for output in outputs for line in output.splitlines()]
+    made = sorted(event["shard"] for event in events if event["event"] == "shard_finished")
+    assert made == [*range(job.shards)] and folder.read("claims/00000.1") == b"done\n"
+    listed = folder.listing("claims").values()
+    times = [written for _, written in listed if written is not None]
+    assert len(times) == len(listed) and max(times) - min(times) < LIMIT_S
+    job.finish()
+    own, found = content(tmp_path / "out"), content(down("s3://bucket/out", tmp_path / "down"))
+    names = {*found} - {"job.json", "manifest.json", "SHA256SUMS"}
+    assert {*found} == {*own} and {name: own[name] for name in names} == {name: found[name] for name in names}
+
+
+@pytest.mark.slow
+def test_all_pages_of_a_listing_are_read(corpus: list[Path]) -> None:
+    """A store lists a thousand files in a request."""
+    store = fsspec.filesystem("s3")
+    store.pipe({f"bucket/out/receipts/{number:05d}.json": b"{}" for number in range(1100)})
+    folder = folder_at("s3://bucket/out")
+    assert len(folder.listing("receipts")) == len([*folder.names(["receipts"])]) == 1100
+    size = folder.sizes("receipts")
+    assert (
+        all(size(f"receipts/{number:05d}.json") == 2 for number in range(1100)) and size("receipts/01100.json") is None
+    )
 
 
 @pytest.mark.slow

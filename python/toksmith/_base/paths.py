@@ -143,12 +143,18 @@ def kind_of(mode: int) -> str | None:
 
 def check_regular(path: str | os.PathLike[str]) -> bool:
     """Whether the path names a regular file; False for open descriptors and URLs."""
+    return regular_status(path) is not None
+
+
+def regular_status(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """The status of a regular file, by one call of the system; None for open descriptors and URLs."""
     name = os.fspath(path)
     if os.path.abspath(os.fsdecode(name)).startswith(OPEN) or os.fsdecode(name) == "/dev/stdin" or url_of(path):
-        return False
-    if kind := kind_of(os.stat(name).st_mode):
+        return None
+    status = os.stat(name)
+    if kind := kind_of(status.st_mode):
         raise OSError(f"it is {kind}; {EXPECTED.get(kind, 'a regular file is expected')}")
-    return True
+    return status
 
 
 class Room(NamedTuple):

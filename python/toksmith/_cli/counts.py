@@ -69,7 +69,7 @@ def corpus_count(files: list[str] | None, output: str, start: str | None, **opti
         corpus = job_corpus(files, options["field"])
         return toksmith.corpus.plan_counts(corpus, output, force=force, dry_run=dry_run, **arguments)
 
-    run_job(planned, Path(output), options, cost=False, whole=bool(files or arguments))
+    run_job(planned, Path(output), options, cost=False, whole=bool(files or {*arguments} - {"max_memory"}))
 
 
 def refuse_options(given_options: dict[str, Any], why: str) -> None:

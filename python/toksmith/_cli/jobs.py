@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from click.exceptions import Exit
 
 import toksmith
 
-from .._render import log_lines, number_of, print_json, print_lines
+from .._render import log_lines, number_of, print_json, print_lines, reserve_stdout
 from .arguments import (
     FILE,
     PATH,
@@ -30,7 +30,7 @@ from .arguments import (
 )
 from .inputs import load_tokenizer, show_progress
 from .output import print_renderables, print_result
-from .program import DIFFERENT, command, drop_output, options
+from .program import DIFFERENT, command, options
 from .training_options import parse_size
 
 # A test compares them with the library's tables.
@@ -43,7 +43,9 @@ job_options = options(
     click.option("--dry-run", is_flag=True, help="Write nothing; print the number of shards and their cost."),
     click.option("--plan", is_flag=True, help="Write the plan, but no shard."),
     click.option(
-        "--part", help="I/N: write every Nth shard from shard I (from 0); then --finish.", show_default="all shards"
+        "--part",
+        help="I/N: write every Nth shard from shard I (from 0). Or claim: write shards that no other process claimed. Then --finish.",
+        show_default="all shards",
     ),
     click.option("--finish", is_flag=True, help="Complete a job after all its parts are done."),
     click.option(
@@ -139,7 +141,7 @@ def corpus_tokenize(
             load_tokenizer(flags), corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **arguments
         )
 
-    whole = bool(files or name is not None or arguments or sources or to != "npy")
+    whole = bool(files or name is not None or {*arguments} - {"max_memory"} or sources or to != "npy")
     run_job(planned, output, flags, cost=True, whole=whole)
 
 
@@ -149,7 +151,7 @@ def run_job(
     """Plan a job and run it, or do only the requested step.
 
     Args:
-        planned: Plans the job; it takes `force` and `dry_run`.
+        planned: Plans the job; it takes `force` and `dry_run`. A part of a planned job needs only the folder.
         cost: Whether a dry run reports the cost of the job.
         whole: Whether the arguments describe the job, not only its folder.
     """
@@ -163,7 +165,8 @@ def run_job(
         print_done(job.finish(), flags, event={"event": "finished"})
         return
     toksmith.corpus.Job.check_run(**way)  # before --force removes anything
-    job = planned(force=flags["force"], dry_run=flags["dry_run"])
+    is_here = flags["part"] is not None and not whole and not (flags["dry_run"] or flags["plan"])
+    job = toksmith.corpus.Job.at(folder) if is_here else planned(force=flags["force"], dry_run=flags["dry_run"])
     if flags["dry_run"] or flags["plan"]:
         print_planned(job, job.cost() if flags["dry_run"] and cost and job.bytes else None, flags)
         return
@@ -173,11 +176,14 @@ def run_job(
         if now.event == "finished":  # the last line also has the sums of the whole job
             events.append(now.to_dict())
             return
-        print_event(now.to_dict(), job.place)
+        print_event(now.to_dict(), job.place, stdout)
 
-    with log_lines() if not quiet else nullcontext():
-        tokenized = job.run(**way, progress=False if quiet else None, events=tell_event if as_json else None)
-    if tokenized is None:
+    with log_lines() if not quiet else nullcontext(), reserve_stdout() if as_json else nullcontext() as stdout:
+        limit = parse_sizes(max_memory=flags["max_memory"])
+        tokenized = job.run(**way, **limit, progress=False if quiet else None, events=tell_event if as_json else None)
+    if flags["part"] == "claim":
+        print_claimed(flags, events[-1])
+    elif tokenized is None:
         print_status(job, flags, event=events[-1])
     else:
         print_done(tokenized, flags, event=events[-1])
@@ -205,17 +211,16 @@ def refuse_steps(steps: Flags) -> None:
         raise click.BadParameter(text, param_hint="--force")
 
 
-def print_event(facts: dict[str, Any], place: str) -> None:
-    """Print an event.
+def print_event(facts: dict[str, Any], place: str, stdout: TextIO | None) -> None:
+    """Print an event to stdout, which other output does not reach.
 
     Raises:
         JobError: The event cannot be written; the job must not end as if it were done.
     """
     try:
-        print_json(facts)
-        sys.stdout.flush()
+        print_json(facts, stdout)
+        (stdout or sys.stdout).flush()
     except OSError as problem:
-        drop_output()
         text = f"the events cannot be printed: {problem.strerror}; finished shards stay, and the same command continues"
         raise toksmith.errors.JobError(place, text) from None
 
@@ -277,17 +282,27 @@ def print_planned(job: toksmith.corpus.Job, cost: toksmith.corpus.JobCost | None
 
 
 def print_status(job: toksmith.corpus.Job, flags: Flags, *, event: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Print the progress of a job; `event` is added to the JSON."""
-    progress = job.status()
+    """Print the progress of a job, or of the part in `flags`; `event` is added to the JSON."""
+    part = flags.get("part")
+    progress = job.status(part)
     if flags["as_json"]:
-        print_json({**event, **vars(progress), "missing": job.missing()})
+        print_json({**event, **vars(progress), "missing": job.missing(part)})
     elif not flags["quiet"]:
-        line = f"{progress.done:,} of {number_of(progress.shards, 'shard')} done: {number_of(progress.documents, 'document')}"
+        line = "" if part is None else f"part {part}: "
+        line += f"{progress.done:,} of {number_of(progress.shards, 'shard')} done: {number_of(progress.documents, 'document')}"
         line += f", {number_of(progress.ids, progress.unit)}, {number_of(progress.bad_rows, 'bad row')}"
         if progress.running:
             running = ", ".join(map(str, progress.running[:5])) + (", …" if len(progress.running) > 5 else "")
             line += f"; {number_of(len(progress.running), 'shard')} running ({running})"
         print_lines(f"{line}; {'finished' if progress.finished else 'not finished'}")
+
+
+def print_claimed(flags: Flags, event: Mapping[str, Any]) -> None:
+    """Print the end of a run that claims shards; other processes may still make the last ones."""
+    if flags["as_json"]:
+        print_json(event)
+    elif not flags["quiet"]:
+        print_lines("no shard left to claim; when all processes have ended, complete the job with --finish")
 
 
 def print_done(

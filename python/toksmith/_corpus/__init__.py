@@ -18,7 +18,7 @@ from typing import BinaryIO, TypeVar, cast
 from .._base.arguments import WrongDocument, check_path, check_text
 from .._base.paths import missing_file_message, path_or_url, url_of
 from .._render.streams import LOG
-from .._storage.remote import files_below, glob_urls
+from .._storage.remote import InputFacts, files_below, glob_urls
 from ..errors import CorpusError, InvalidOption
 from .encode_files import PACKED, open_unpacked, wrap_corpus_errors
 from .refused import refuse_binary, refuse_frame, refuse_name
@@ -63,7 +63,7 @@ class File:
 
     Attributes: `path`; `field` of the texts; `name`, the field of the documents' names, if they are read; `part`, a range of
     bytes of a plain `.jsonl` file or of row groups of a Parquet file, None for all; `longest`, the most bytes of a row, or of
-    the texts of a table's row group or batch.
+    the texts of a table's row group or batch; `real`, the path with links resolved, and `facts`, if a listing has them.
     """
 
     path: Path
@@ -71,6 +71,8 @@ class File:
     name: str | None = None
     part: tuple[int, int] | None = None
     longest: int | None = None
+    real: str | None = None
+    facts: InputFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -83,19 +85,7 @@ class Files:
     def paths(self) -> Iterator[Path]:
         """The files, sorted by name for each glob. A file that two globs match
         is listed once, with a warning in the log."""
-        globs_by_path: dict[str, str] = {}
-        for pattern in self.globs:
-            matches = glob_paths(pattern)
-            if not matches:
-                if url_of(pattern) is None and not glob.has_magic(pattern):
-                    raise CorpusError(pattern, None, f"cannot be read: {missing_file_message(pattern)}")
-                raise CorpusError(pattern, None, "no file matches this glob; check its folder and its wildcards")
-            for name in matches:
-                first_glob = globs_by_path.setdefault(os.path.realpath(name), pattern)
-                if first_glob is pattern:
-                    yield Path(name)
-                else:
-                    LOG.warning("%s is matched by %r and by %r; it is read once", name, first_glob, pattern)
+        return (path for path, _ in listed_files(self))
 
     def documents(self) -> Iterator[str | bytes]:
         """The documents of the files, in order, as `train` and every other reader
@@ -107,12 +97,30 @@ class Files:
         return iter_documents(self)
 
 
-def glob_paths(pattern: str) -> list[str]:
+def listed_files(files: Files) -> Iterator[tuple[Path, InputFacts | None]]:
+    """The paths of `files`, each with the facts that a store lists."""
+    globs_by_path: dict[str, str] = {}
+    for pattern in files.globs:
+        matches = glob_paths(pattern)
+        if not matches:
+            if url_of(pattern) is None and not glob.has_magic(pattern):
+                raise CorpusError(pattern, None, f"cannot be read: {missing_file_message(pattern)}")
+            raise CorpusError(pattern, None, "no file matches this glob; check its folder and its wildcards")
+        for name, facts in matches.items():
+            first_glob = globs_by_path.setdefault(url_of(name) or os.path.realpath(name), pattern)
+            if first_glob is pattern:
+                yield Path(name), facts
+            else:
+                LOG.warning("%s is matched by %r and by %r; it is read once", name, first_glob, pattern)
+
+
+def glob_paths(pattern: str) -> dict[str, InputFacts | None]:
     """The files that a glob matches, sorted; a file with this very name is the only one."""
     if (url := url_of(pattern)) is None:
         if os.path.lexists(pattern):
-            return [pattern]
-        return sorted(glob.glob(pattern, recursive=True), key=lambda name: name.replace(os.sep, "/"))
+            return {pattern: None}
+        names = glob.glob(pattern, recursive=True)
+        return dict.fromkeys(sorted(names, key=lambda name: name.replace(os.sep, "/")))
     with wrap_corpus_errors(url):
         return glob_urls(url)
 
@@ -186,23 +194,24 @@ def corpus_sources(corpus: Corpus, without: Path | None = None) -> Iterator[str 
             continue
         for source in item_sources(item, number, without):
             if isinstance(source, File):
-                warn_if_repeated(source.path, real_paths)
+                warn_if_repeated(source, real_paths)
             yield source
 
 
-def warn_if_repeated(path: Path, seen: set[str]) -> None:
+def warn_if_repeated(file: File, seen: set[str]) -> None:
     """Warns if a file is listed twice. Its documents count twice."""
     # A path with a zero byte has no real path; opening it raises the error.
-    name = str(path) if "\0" in str(path) else os.path.realpath(path)
+    name = file.real or url_of(file.path)
+    name = name or (str(file.path) if "\0" in str(file.path) else os.path.realpath(file.path))
     if name in seen:
-        LOG.warning("%s is listed again; its documents are counted again", path_or_url(path))
+        LOG.warning("%s is listed again; its documents are counted again", path_or_url(file.path))
     seen.add(name)
 
 
 def item_sources(item: object, number: int, without: Path | None) -> Iterator[WholeFile | File]:
     if isinstance(item, Files):
-        for path in item.paths():
-            yield from path_sources(path, item.field, without)
+        for path, facts in listed_files(item):
+            yield from path_sources(path, item.field, without, facts)
     elif isinstance(item, os.PathLike):
         yield from path_sources(Path(item), "text", without)
     elif hasattr(item, "read"):
@@ -211,12 +220,14 @@ def item_sources(item: object, number: int, without: Path | None) -> Iterator[Wh
         raise WrongDocument(f"document {number}: expected str, bytes or a path, not {type(item).__name__}")
 
 
-def path_sources(path: Path, field: str, without: Path | None) -> Iterator[File]:
-    """A file, or the text files below a folder, sorted by name."""
+def path_sources(path: Path, field: str, without: Path | None, facts: InputFacts | None = None) -> Iterator[File]:
+    """A file, or the text files below a folder, sorted by name; `facts` of a file that a store listed."""
     if is_inside(path, without):
         return
     if (url := url_of(path)) is not None:
-        yield from (File(Path(name), field) for name in url_files(url) if not is_inside(Path(name), without))
+        for name, listed in ({url: facts} if facts is not None else url_files(url)).items():
+            if not is_inside(Path(name), without):
+                yield File(Path(name), field, facts=listed)
         return
     if not os.path.isdir(path):
         refuse_binary(path)
@@ -225,49 +236,55 @@ def path_sources(path: Path, field: str, without: Path | None) -> Iterator[File]
     paths = files_in_folder(path, without)
     if not paths:
         raise CorpusError(path, None, f"the folder contains no file ending in {IN_FOLDERS}")
-    for item in paths:
-        yield File(item, field)
+    for name, real in paths:
+        yield File(Path(name), field, real=real)
 
 
-def files_in_folder(folder: Path, without: Path | None) -> list[Path]:
-    """The text files below a folder, sorted by name. They include broken links, so that reading one raises an error."""
-    text_files: list[Path] = []
+def files_in_folder(folder: Path, without: Path | None) -> list[tuple[str, str]]:
+    """The text files below a folder, sorted by name, each with its real path. They include broken links, so that reading one
+    raises an error. Only links are looked at: a listing has the kinds of all other entries."""
+    text_files: list[tuple[str, str]] = []
     left_out: list[Path] = []
+    base = None if without is None else url_of(without) or os.path.realpath(without)
 
-    def stop(problem: OSError) -> None:
-        raise problem
+    def walk(place: str, real: str) -> None:
+        with os.scandir(place[:-1] or place or ".") as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+        for entry in entries:
+            name, real_name, is_link = place + entry.name, real + entry.name, entry.is_symlink()
+            if entry.is_dir():
+                if is_link:
+                    left_out.append(Path(name))
+                elif real_name != base:
+                    walk(name + os.sep, real_name + os.sep)
+            elif entry.name.endswith(SUFFIXES_IN_FOLDERS) and (
+                entry.is_file() or (is_link and not os.path.exists(name))
+            ):
+                text_files.append((name, os.path.realpath(name) if is_link else real_name))
+            else:
+                left_out.append(Path(name))
 
     with wrap_corpus_errors(folder):
-        for place, folders, names in os.walk(folder, onerror=stop):
-            parent = Path(place)
-            folders[:] = [name for name in folders if not is_inside(parent / name, without)]
-            left_out += (parent / name for name in folders if (parent / name).is_symlink())
-            for name in names:
-                is_text = name.endswith(SUFFIXES_IN_FOLDERS) and is_file_or_broken(parent / name)
-                (text_files if is_text else left_out).append(parent / name)
+        walk(*(os.path.join(top, "") for top in ("" if str(folder) == "." else str(folder), os.path.realpath(folder))))
     if left_out := sorted(item for item in left_out if not is_hidden(item.relative_to(folder))):
         examples = ", ".join(map(path_or_url, left_out[:3])) + (", …" if len(left_out) > 3 else "")
         kinds = ", ".join(SUFFIXES_IN_FOLDERS)
         reason = "left out of the corpus: linked folders, and entries that are not files ending in"
         LOG.warning("%s: %s %s: %s", path_or_url(folder), reason, kinds, examples)
-    return sorted(text_files, key=lambda path: path.parts)
-
-
-def is_file_or_broken(path: Path) -> bool:
-    return path.is_file() or not os.path.exists(path)
+    return text_files
 
 
 def is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def url_files(url: str) -> list[str]:
-    """The file at a URL, or the text files below a folder at a URL, sorted by name."""
+def url_files(url: str) -> dict[str, InputFacts | None]:
+    """The file at a URL, or the text files below a folder at a URL, sorted by name, with the facts that the store lists."""
     with wrap_corpus_errors(url):
         urls = files_below(url, SUFFIXES_IN_FOLDERS)
-    if urls == []:
+    if urls == {}:
         raise CorpusError(url, None, f"the folder contains no file ending in {IN_FOLDERS}")
-    return [url] if urls is None else urls
+    return {url: None} if urls is None else urls
 
 
 def is_inside(path: Path, folder: Path | None) -> bool:

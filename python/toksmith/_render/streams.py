@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -36,6 +37,7 @@ __all__ = [
     "plain_json",
     "print_json",
     "print_lines",
+    "reserve_stdout",
     "tell",
 ]
 
@@ -146,6 +148,31 @@ def decode_names(line: str) -> str:
 def print_json(value: object, file: TextIO | None = None) -> None:
     """Print a value, or JSON text, as JSON on one line of stdout, or of another file."""
     print(plain_json(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)), file=file)
+
+
+@contextlib.contextmanager
+def reserve_stdout() -> Iterator[TextIO]:
+    """Yields stdout for the caller alone: what libraries and child processes print to it meanwhile goes to stderr."""
+    own = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as stack:
+        try:
+            own.flush()
+            number, kept = own.fileno(), os.dup(own.fileno())
+            stack.callback(os.close, kept)
+            os.dup2(2, number)
+        except (OSError, ValueError):  # not a file of this process, or there is no stderr
+            yield own
+            return
+        stack.callback(os.dup2, kept, number)
+        stream = open(os.dup(kept), "w", encoding=own.encoding, errors=own.errors)  # noqa: SIM115 - closed by the callback
+        stack.callback(close_stream, stream)
+        yield stream
+
+
+def close_stream(stream: TextIO) -> None:
+    """Closes a stream, whose unwritten rest may be lost, because its writer was told."""
+    with contextlib.suppress(OSError):
+        stream.close()
 
 
 def draw(drawn: str) -> None:

@@ -71,7 +71,9 @@ class AtomicFiles:
             target = resolve_path(path, follow=path in self._named)
             if path not in self._named:
                 status_of(target)
-            new = NewFile(path, target, self._targets)
+            if self._named:  # the folder of a job is swept once for all of its files
+                remove_leftovers(target, self._targets)
+            new = NewFile(path, target)
             self._new.append(new)  # before it exists, so that the block removes it wherever Ctrl-C comes
             new.create()
         return new
@@ -163,17 +165,16 @@ class NewFile(TemporaryFile):
 
     Attributes: as in `TemporaryFile`; `path` as requested.
 
-    Args of the constructor: `target`, the path with links resolved, and `targets`, the targets of all files of the group.
+    Args of the constructor: `target`, the path with links resolved.
     """
 
-    def __init__(self, path: Path, target: str, targets: Sequence[str]) -> None:
+    def __init__(self, path: Path, target: str) -> None:
         self.path = path
         if url_of(path) is not None:
             raise OSError("only the folder of a job may be a URL; name a file of this machine")
         if not os.path.isdir(folder := os.path.dirname(target)):
             raise OSError(f"there is no folder {folder!r}; make it first")
         self._mode = replaceable_mode(target)
-        remove_leftovers(target, targets)
         super().__init__(target)
         self._unsent, self._is_sealed = 0, False
 

@@ -107,19 +107,36 @@ class LocalFolder(_FolderDefaults):
                 else:
                     yield path.name
 
-    def sizes(self) -> Callable[[str], int | None]:
-        """A function that gives the size of a file, None if it does not exist; it raises the errors of `has`."""
+    def size(self, name: str) -> int | None:
+        """The size of a file, None if it does not exist; errors as in `has`."""
+        status = self._status(name)
+        return None if status is None else status.st_size
 
-        def size(name: str) -> int | None:
-            status = self._status(name)
-            return None if status is None else status.st_size
+    def sizes(self, listed: str = "") -> Callable[[str], int | None]:
+        """The function `size`, which does not look for files that the subfolder `listed` lacked when `sizes` was called."""
+        if not listed:
+            return self.size
+        refuse_linked(self.path / listed)
+        there: set[str] = set()
+        with wrap_read_errors(self.path / listed), suppress(FileNotFoundError, NotADirectoryError):
+            there = {f"{listed}/{name}" for name in os.listdir(self.path / listed)}
+        return lambda name: None if name.startswith(f"{listed}/") and name not in there else self.size(name)
 
-        return size
+    def listing(self, name: str) -> dict[str, tuple[int, float | None]]:
+        """The files of a subfolder, with their sizes and the times when they were written, in seconds of the store's clock."""
+        refuse_linked(self.path / name)
+        found: dict[str, tuple[int, float | None]] = {}
+        with wrap_read_errors(self.path / name), os.scandir(self.path / name) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    facts = entry.stat(follow_symlinks=False)
+                    found[entry.name] = facts.st_size, facts.st_mtime
+        return found
 
-    def version(self, name: str) -> tuple[object, ...]:
-        """A value that changes when the file changes."""
+    def version(self, name: str) -> tuple[int, object]:
+        """The size of a file, and a value that changes when the file changes."""
         facts = os.lstat(self.path / name)
-        return facts.st_mtime_ns, facts.st_size, facts.st_ino
+        return facts.st_size, (facts.st_mtime_ns, facts.st_ino)
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
         """The bytes of a file, or of a range, which is cut short at the file's end."""
@@ -143,9 +160,11 @@ class LocalFolder(_FolderDefaults):
         write_file(path, data, named=False)
         sync_folder(path.parent)
 
-    def create(self, name: str, data: bytes) -> None:
-        """Writes a file only if it does not exist."""
+    def create(self, name: str, data: bytes) -> bool:
+        """Writes a file only if it does not exist; returns whether this call wrote it."""
         path = self.path / name
+        if path.parent != self.path:
+            make_subfolder(path.parent)
         with wrap_write_errors(path):
             refuse_large(len(data))
             temporary = TemporaryFile(resolve_path(path, follow=False))
@@ -154,11 +173,13 @@ class LocalFolder(_FolderDefaults):
                 temporary.file.write(data)
                 temporary.file.flush()
                 SYSTEM.flush(temporary.file.fileno())
-                with suppress(FileExistsError):
-                    SYSTEM.add(temporary.file, temporary.name, str(path))
+                SYSTEM.add(temporary.file, temporary.name, str(path))
+            except FileExistsError:
+                return False
             finally:
                 temporary.drop()
-        sync_folder(self.path)
+        sync_folder(path.parent)
+        return True
 
     @contextlib.contextmanager
     def staging_folder(self) -> Iterator[Path]:
@@ -232,12 +253,14 @@ class RemoteFolder(_FolderDefaults):
             return bool(remote.list_sizes(self.url))
 
     def has(self, name: str) -> bool:
+        return self.size(name) is not None
+
+    def size(self, name: str) -> int | None:
         with wrap_read_errors(self.at(name)):
             try:
-                remote.remote_facts(self.at(name))
-                return True
+                return remote.remote_facts(self.at(name)).bytes
             except FileNotFoundError:
-                return False
+                return None
 
     def has_folder(self, name: str) -> bool:
         """Whether the store has a file in this subfolder."""
@@ -252,12 +275,18 @@ class RemoteFolder(_FolderDefaults):
             if len(parts) == 1 or (len(parts) == 2 and parts[0] in within):
                 yield name
 
-    def sizes(self) -> Callable[[str], int | None]:
+    def sizes(self, listed: str = "") -> Callable[[str], int | None]:
         """A function that gives the size that a file had when `sizes` was called, None if it did not exist."""
         with wrap_read_errors(self.url):
             return remote.list_sizes(self.url).get
 
-    def version(self, name: str) -> tuple[object, ...]:
+    def listing(self, name: str) -> dict[str, tuple[int, float | None]]:
+        """As in `LocalFolder`; None for the time if the store does not list it."""
+        with wrap_read_errors(self.at(name)):
+            infos = remote.list_files(self.at(name))
+        return {file: (info["size"] or 0, remote.time_of_writing(info)) for file, info in infos.items()}
+
+    def version(self, name: str) -> tuple[int, object]:
         return remote.remote_facts(self.at(name))
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
@@ -278,11 +307,11 @@ class RemoteFolder(_FolderDefaults):
             refuse_large(len(data))
             remote.write_small_file(self.at(name), data)
 
-    def create(self, name: str, data: bytes) -> None:
-        """Writes a file only if it does not exist."""
+    def create(self, name: str, data: bytes) -> bool:
+        """As in `LocalFolder`."""
         with wrap_write_errors(self.at(name)):
             refuse_large(len(data))
-            remote.create_if_absent(self.at(name), data)
+            return remote.create_if_absent(self.at(name), data)
 
     @contextlib.contextmanager
     def staging_folder(self) -> Iterator[Path]:

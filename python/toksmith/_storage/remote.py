@@ -13,10 +13,11 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._base.paths import check_regular, url_of
+from .._base.paths import regular_status, url_of
 from ..errors import ToksmithError
 from .temporary_folder import temporary_folder
 
@@ -146,21 +147,24 @@ def write_small_file(url: str, data: bytes) -> None:
             write_or_discard(fs, path, [data])
 
 
-def create_if_absent(url: str, data: bytes) -> None:
-    """Writes a small file only if it does not exist. A store that cannot do both in one request gets two."""
+def create_if_absent(url: str, data: bytes) -> bool:
+    """Writes a small file only if it does not exist, and returns whether the file is that of this call. A store that cannot do
+    both in one request gets two; of two calls at once, the later one then replaces the file."""
     with store_at(url) as (fs, path):
         if fs.exists(path):
-            return
+            return False
         if not writes_atomically(fs, "pipe_file"):
             write_or_discard(fs, path, [data])
-            return
-        try:
-            fs.pipe_file(path, data, mode="create")
-        except FileExistsError:
-            pass
-        except (OSError, NotImplementedError):  # some S3-compatible stores have no conditional write
-            if not fs.exists(path):
-                fs.pipe_file(path, data)
+        else:
+            try:
+                fs.pipe_file(path, data, mode="create")
+                return True
+            except FileExistsError:
+                return False
+            except (OSError, NotImplementedError):  # some S3-compatible stores have no conditional write
+                if not fs.exists(path):
+                    fs.pipe_file(path, data)
+        return bool(fs.cat_file(path) == data)
 
 
 def upload_file(local: Path, url: str) -> None:
@@ -230,6 +234,11 @@ def open_remote(url: str) -> Any:
 
 def list_sizes(url: str) -> dict[str, int]:
     """The sizes of all files below a folder, by their names relative to it."""
+    return {name: int(info["size"] or 0) for name, info in list_files(url).items()}
+
+
+def list_files(url: str) -> dict[str, dict[str, Any]]:
+    """What the store lists for all files below a folder, by their names relative to it."""
     infos: dict[str, Any] = {}
     with store_at(url) as (fs, path):
         with contextlib.suppress(FileNotFoundError):
@@ -237,7 +246,24 @@ def list_sizes(url: str) -> dict[str, int]:
         if not infos:
             refuse_missing_bucket(url)
     start = path.rstrip("/") + "/"
-    return {name[len(start) :]: int(info["size"] or 0) for name, info in infos.items() if name.startswith(start)}
+    return {name[len(start) :]: info for name, info in infos.items() if name.startswith(start)}
+
+
+def listed_facts(info: dict[str, Any]) -> InputFacts | None:
+    """The facts of a file in a listing, equal to `remote_facts`; None if the listing lacks its size or content hash."""
+    version = next((str(info[name]) for name in VERSIONS if info.get(name)), None)
+    is_known = version is not None and info.get("type") == "file" and isinstance(info.get("size"), int)
+    return InputFacts(info["size"], version) if is_known and version is not None else None
+
+
+def time_of_writing(info: dict[str, Any]) -> float | None:
+    """When a listed file was written, in seconds of the store's clock; None if the listing lacks it."""
+    for value in map(info.get, ("LastModified", *WRITE_TIMES)):
+        if isinstance(value, datetime):
+            return value.timestamp()
+        if isinstance(value, (int, float)):
+            return float(value)
+    return None
 
 
 def remove_files(urls: Iterable[str]) -> None:
@@ -247,13 +273,15 @@ def remove_files(urls: Iterable[str]) -> None:
             fs.rm_file(path)
 
 
-def glob_urls(url: str) -> list[str]:
-    """The files that a URL with `*`, `?`, `[…]` and `**` matches, in order; for a web server the URL itself."""
+def glob_urls(url: str) -> dict[str, InputFacts | None]:
+    """The files that a URL with `*`, `?`, `[…]` and `**` matches, in order, with the facts that the store lists; for a web
+    server the URL itself."""
     refuse_two_slashes(url)
     if not is_writable(url) or not any(sign in url for sign in "*?["):
-        return [url]
+        return {url: None}
     with store_at(url) as (fs, path):
-        urls = [f"{url.partition(':')[0]}://{name.lstrip('/')}" for name in sorted(fs.glob(path))]
+        infos, scheme = fs.glob(path, detail=True), url.partition(":")[0]
+        urls = {f"{scheme}://{name.lstrip('/')}": listed_facts(infos[name]) for name in sorted(infos)}
         if not urls:
             refuse_missing_bucket(url)
     for name in urls:
@@ -261,15 +289,17 @@ def glob_urls(url: str) -> list[str]:
     return urls
 
 
-def files_below(url: str, suffixes: tuple[str, ...]) -> list[str] | None:
-    """The files with these suffixes below a folder, in order; None if the URL is not a folder."""
+def files_below(url: str, suffixes: tuple[str, ...]) -> dict[str, InputFacts | None] | None:
+    """The files with these suffixes below a folder, in order, with the facts that the store lists; None if the URL is not a
+    folder."""
     if not is_writable(url):
         return None
     with store_at(url) as (fs, path):
         if fs.isfile(path) or not fs.isdir(path):
             return None
     base = url_of(url.rstrip("/"))
-    urls = [f"{base}/{name}" for name in sorted(list_sizes(url)) if name.endswith(suffixes)]
+    infos = list_files(url)
+    urls = {f"{base}/{name}": listed_facts(infos[name]) for name in sorted(infos) if name.endswith(suffixes)}
     for name in urls:
         refuse_two_slashes(name)
     return urls
@@ -282,9 +312,8 @@ class LocalInput(NamedTuple):
     path: str
 
     def facts(self) -> InputFacts:
-        if not check_regular(self.path):
+        if (status := regular_status(self.path)) is None:
             raise OSError("it is not a regular file; a job must be able to read it again")
-        status = os.stat(self.path)
         return InputFacts(status.st_size, status.st_mtime_ns)
 
     def read(self, start: int, stop: int) -> bytes:

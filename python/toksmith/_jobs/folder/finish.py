@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,9 +25,11 @@ from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import FormatError, JobError
 from ..make.run_shard import sink_spec
 from ..make.shuffle import BUCKETS
+from ..plans.index import INDEX
 from ..plans.plan import JOB, Plan
 from ..sinks import EVERY_ROW
 from ..written import (
+    RECEIPTS,
     Receipt,
     WrittenFile,
     describe_json_error,
@@ -37,7 +40,7 @@ from ..written import (
     readable_receipts,
     receipt_name,
 )
-from .job_files import EXTRA_FOLDERS, MANIFEST, SUMS, job_name_pattern
+from .job_files import CLAIM_NAMES, CLAIMS, EXTRA_FOLDERS, MANIFEST, SUMS, job_name_pattern
 
 VERSION = 1
 
@@ -70,18 +73,24 @@ def is_finished(folder: Folder) -> bool:
     return folder.has(SUMS) and folder.has(MANIFEST)
 
 
-def missing_units(folder: Folder, plan: Plan) -> list[int]:
-    """The units of a job without a receipt, or with files that do not match their receipt."""
+def missing_units(folder: Folder, plan: Plan, units: Sequence[int] | None = None) -> list[int]:
+    """The units of a job, among some or all, without a receipt, or with files that do not match their receipt."""
     if is_finished(folder):
         return []
-    size = folder.sizes()
-    units = [number for number in range(plan.units) if size(receipt_name(number)) is not None]
-    receipts = dict(zip(units, read_receipts(folder, units), strict=True))
+    return [number for number, receipt in units_done(folder, plan, units).items() if receipt is None]
 
-    def is_done(receipt: Receipt | None) -> bool:
-        return receipt is not None and all(size(file.name) == file.bytes for file in receipt.files)
 
-    return [number for number in range(plan.units) if not is_done(receipts.get(number))]
+def units_done(folder: Folder, plan: Plan, units: Sequence[int] | None = None) -> dict[int, Receipt | None]:
+    """The receipts of some units, or of all; None for a unit that is not done. A store is asked for each file of some units,
+    and lists the files of all."""
+    numbers = range(plan.units) if units is None else units
+    size = folder.sizes(RECEIPTS) if units is None else folder.size
+    there = numbers if units is not None else [number for number in numbers if size(receipt_name(number)) is not None]
+    found: dict[int, Receipt | None] = dict.fromkeys(numbers)
+    for number, receipt in zip(there, read_receipts(folder, there), strict=True):
+        if receipt is not None and all(size(file.name) == file.bytes for file in receipt.files):
+            found[number] = receipt
+    return found
 
 
 def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
@@ -102,7 +111,12 @@ def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
 
 
 def remove_parts(folder: Folder, plan: Plan) -> None:
-    """Removes the files that a finished job does not need; errors are ignored, because these files do no harm."""
+    """Removes the files that a finished job does not need, the index first; errors are ignored, because they do no harm."""
+    with contextlib.suppress(FormatError):
+        folder.remove([INDEX])
+        if folder.has_folder(CLAIMS):
+            folder.remove(name for name in folder.names([CLAIMS]) if re.fullmatch(CLAIM_NAMES, name))
+            folder.remove_folder(CLAIMS)
     places = {EVERY_ROW[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None} - {None}
     if not any(folder.has_folder(str(name)) for name in places):
         return

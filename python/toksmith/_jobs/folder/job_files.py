@@ -13,6 +13,7 @@ from contextlib import suppress
 from ..._storage.folders import Folder
 from ...errors import JobError
 from ..make.shuffle import BUCKETS
+from ..plans.index import INDEX
 from ..plans.options import JobOptions
 from ..plans.plan import JOB, Plan, read_plan
 from ..written import RECEIPTS
@@ -20,6 +21,7 @@ from ..written import RECEIPTS
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 NOTE = "merge.json"  # of a folder of merged shards
 EXTRA_FOLDERS = ("quarantine", "sources")
+CLAIMS = "claims"
 # The names of each sink. The group is the number of a shard; the files of llm.c have no shard.
 SINK_NAMES = {
     "npy": r"(\d{5,})(?:\.ends)?\.npy",
@@ -34,11 +36,12 @@ SINK_NAMES = {
     "counts": r"(\d{5,})\.counts\.parquet",
     "hf": r"data-(\d{5,})-of-\d{5,}\.arrow|dataset_info\.json|state\.json",
 }
-COMMON_NAMES = rf"{MANIFEST}|{SUMS}|{RECEIPTS}/(\d{{5,}})\.json"
+CLAIM_NAMES = rf"{CLAIMS}/(?:clock|\d{{5,}}\.\d+)"
+COMMON_NAMES = rf"{MANIFEST}|{SUMS}|{re.escape(INDEX)}|{RECEIPTS}/(\d{{5,}})\.json|{CLAIM_NAMES}"
 BUCKET_NAMES = rf"{BUCKETS}/(\d{{5,}})\.(?:table|ids)"
 EXTRA_NAMES = {name: rf"{name}/(\d{{5,}})\.jsonl" for name in EXTRA_FOLDERS}
 PLAN_NAMES = r"job\.json|tokenizer-[0-9a-f]{12}\.toksmith"
-FOLDERS = ("parts", BUCKETS, RECEIPTS, *EXTRA_FOLDERS)
+FOLDERS = ("parts", BUCKETS, RECEIPTS, CLAIMS, *EXTRA_FOLDERS)
 ANY_NAME = re.compile("|".join([COMMON_NAMES, BUCKET_NAMES, PLAN_NAMES, *EXTRA_NAMES.values(), *SINK_NAMES.values()]))
 
 

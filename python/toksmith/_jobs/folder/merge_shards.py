@@ -113,7 +113,7 @@ def write_merge_note(folder: Folder, folders: Sequence[ShardFolder], options: Jo
         raise JobError(folder, "other shards are merged here; name another folder")
     elif is_finished(folder):
         raise JobError(folder, "these shards are merged here already; verify compares the files")
-    folder.sweep(FOLDERS, ANY_NAME.fullmatch)
+    folder.sweep(FOLDERS, lambda name: name == NOTE or ANY_NAME.fullmatch(name))
     return is_new
 
 

@@ -20,16 +20,26 @@ from ..._render.progress import Progress
 from ..._storage.folders import folder_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import InvalidOption, JobError, ToksmithError, UnknownName
-from ..folder.finish import Tokenized, finish_job, is_finished, missing_units, read_finished_job, remove_parts
+from ..folder.finish import (
+    Tokenized,
+    finish_job,
+    is_finished,
+    missing_units,
+    read_finished_job,
+    remove_parts,
+    units_done,
+)
 from ..folder.job_files import ANY_NAME, FOLDERS, running_units
-from ..make.run_shard import open_job
-from ..plans.plan import JOB, Plan, check_memory, read_plan, unit_sizes
-from ..runners import hand_out
+from ..make.run_shard import open_job, open_tokenizer
+from ..plans.plan import JOB, Plan, check_memory, is_same_plan, open_plan, read_plan, sizes_of_units
+from ..runners import Workers, hand_out
 from ..written import read_receipts
+from .claims import Claims
 from .cost import JobCost, cost_of
 from .watch import JobEvent, JobWatch, ids_unit
 
 RUNNERS = ("local", "ray")  # modules of `runners/`, imported when a run asks for one
+CLAIM = "claim"  # the part of a run that claims its shards
 
 
 @dataclass(frozen=True)
@@ -86,7 +96,7 @@ class Job:
         Raises:
             JobError: The folder has no plan.
         """
-        return Job(Path(folder), read_plan(folder_at(folder)))
+        return Job(Path(folder), open_plan(folder_at(folder)))
 
     @property
     def shards(self) -> int:
@@ -108,48 +118,70 @@ class Job:
         """Whether the job is finished."""
         return is_finished(self._folder)
 
-    def missing(self) -> list[int]:
+    def missing(self, part: str | None = None) -> list[int]:
         """The numbers, for `run_shard`, of the shards that are not done: shards
         without a receipt, or without their files.
 
         With a shuffle, numbers from `shards` on belong to the second round,
         which needs all shards of the first.
 
+        Args:
+            part: As in `run`; only its shards, and only they are looked at.
         Raises:
+            InvalidOption: There is no such part.
             JobError: A receipt cannot be read.
         """
-        return missing_units(self._folder, self._plan)
+        return missing_units(self._folder, self._plan, self._units(part))
 
-    def status(self) -> JobStatus:
+    def _units(self, part: str | None) -> list[int] | None:
+        """The units of a part; None for all."""
+        if part is None or part == CLAIM:
+            return None
+        index, count = parse_part(part)
+        return [
+            n
+            for first in range(0, self._plan.units, self.shards or 1)
+            for n in range(first + index, first + self.shards, count)
+        ]
+
+    def status(self, part: str | None = None) -> JobStatus:
         """The progress of the job.
 
+        Args:
+            part: As in `run`; the progress of its shards, whose cost does not
+                depend on the other shards. `running` is then empty.
         Raises:
+            InvalidOption: There is no such part.
             JobError: A receipt cannot be read.
         """
-        units, final, unit = self._plan.units, self._plan.final, ids_unit(self._plan)
-        if self.finished:
+        own, final, unit = self._units(part), self._plan.final, ids_unit(self._plan)
+        units = self._plan.units
+        if self.finished and own is None:
             content = read_finished_job(self._folder)
             sums = (content.documents, content.ids, content.text_bytes, content.bad_rows)
             return JobStatus(units, units, *sums, finished=True, bytes=self.bytes, done_bytes=self.bytes, unit=unit)
-        missing, sizes = {*self.missing()}, unit_sizes(self._plan)
-        done_units = [number for number in range(units) if number not in missing]
-        receipts = [*read_receipts(self._folder, done_units)]
-        last = [receipt for receipt in receipts if receipt is not None and receipt.shard in final]
+        if self.finished and own is not None:  # files that a finished job does not need are removed
+            done = dict(zip(own, read_receipts(self._folder, own), strict=True))
+        else:
+            done = units_done(self._folder, self._plan, own)
+        sizes = sizes_of_units(self._plan, [*done])
+        receipts = [receipt for receipt in done.values() if receipt is not None]
+        last = [receipt for receipt in receipts if receipt.shard in final]
         documents, ids, size = (
             sum(getattr(item, name) for item in last) for name in ("documents", "ids", "text_bytes")
         )
-        bad = sum(item.bad_rows for item in receipts if item is not None and item.shard < self.shards)
+        bad = sum(item.bad_rows for item in receipts if item.shard < self.shards)
         return JobStatus(
-            shards=units,
+            shards=len(done),
             done=len(receipts),
             documents=documents,
             ids=ids,
             text_bytes=size,
             bad_rows=bad,
-            finished=False,
-            bytes=sum(sizes),
-            done_bytes=sum(sizes[number] for number in range(units) if number not in missing),
-            running=tuple(running_units(self._folder, self._plan)),
+            finished=self.finished,
+            bytes=sum(sizes.values()),
+            done_bytes=sum(sizes[receipt.shard] for receipt in receipts),
+            running=tuple(running_units(self._folder, self._plan)) if own is None else (),
             unit=unit,
         )
 
@@ -175,7 +207,7 @@ class Job:
         tok = open_job(self._folder)[1] if self._written else self._tok
         if tok is None:
             raise InvalidOption("job", self, "a job of ids; the cost of counting is not measured")
-        return cost_of(self._plan, tok)
+        return cost_of(self._plan if self._plan.index is None else read_plan(self._folder), tok)
 
     @staticmethod
     def check_run(run: str = "local", *, part: str | None = None, workers: int = 1, threads: int | None = None) -> None:
@@ -219,7 +251,12 @@ class Job:
                 (the extra `ray`).
             part: "I/N" makes every Nth shard from the Ith on, counted from 0,
                 and does not finish the job. For arrays of a batch system: call
-                `finish` when all parts are done.
+                `finish` when all parts are done. With `Job.at` its cost does
+                not depend on the other shards, except with a shuffle. "claim"
+                makes shards that no other process has claimed, until all are
+                made, or enough processes wait for the last ones: for any number
+                of processes that start and stop at any time. The claims are
+                files in the folder.
             workers: The number of processes; 1 works in this process. More
                 start with `spawn`, so a script needs
                 `if __name__ == "__main__":`. With Ray, the number of tasks at
@@ -257,43 +294,72 @@ class Job:
         if not self._written:
             raise JobError(self.place, "the plan was a dry run and is not written; plan it without dry_run")
         runner = check_runner(run, part, workers=workers, threads=threads)
-        index, count = (0, 1) if part is None else parse_part(part)
+        index, count = (0, 1) if part is None or part == CLAIM else parse_part(part)
         threads = thread_count(None) // workers or 1 if threads is None else threads
         most = self._max_memory if max_memory is None else max_memory
-        check_memory(self._plan, most)
-        open_job(self._folder)  # raises its errors before any process starts
-        self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
+        check_memory(read_plan(self._folder) if most is not None and part is None else self._plan, most)
+        open_tokenizer(self._folder, open_plan(self._folder))  # raises its errors before any process starts
+        if part is None:
+            self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
         address = run if "://" in run else None
-        missing = self.missing()
-        watch = JobWatch(self._plan, missing, progress, events, own=self._own(missing, index, count))
+        # The second round of a shuffle needs all shards of the first.
+        looked_at = part if self._plan.options.shuffle is None else None
+        missing, units = ([], []) if part == CLAIM else (self.missing(looked_at), self._units(part))
+        own, still = self._own(missing, index, count), [n for n in missing if n % self.shards % count == index]
+        watch = JobWatch(self._plan, still, progress, events, own=own, units=units)
         try:
             path = self._folder.at(JOB)
             with (
                 watch,
                 runner.start(path, workers=workers, threads=threads, max_memory=most, address=address) as makers,
             ):
-                for numbers in self._rounds(index, count):
+                for numbers in () if part == CLAIM else self._rounds(looked_at, index, count):
                     watch.add_pending(numbers)
                     for receipt in hand_out(path, numbers, makers, watch):
                         watch.finished(receipt)
-                result = self.finish() if part is None else None
+                if part == CLAIM:
+                    self._run_claims(path, makers, watch)
+                result = self._finish() if part is None else None
         except ToksmithError:
             if (result := self._done_by_another()) is None:
                 raise
         watch.tell("finished")
         return result if part is None else None
 
+    def _run_claims(self, path: str, makers: Workers, watch: JobWatch) -> None:
+        """Makes shards that this run claims, round by round, until all are made, or held by others."""
+
+        def missing(block: range) -> list[int]:
+            if self.finished:
+                raise JobError(self.place, "another process has finished the job")
+            units = [
+                number for number, receipt in units_done(self._folder, self._plan, block).items() if receipt is None
+            ]
+            watch.add_pending(units)
+            return units
+
+        for first in range(0, self._plan.units, max(self.shards, 1)):
+            with Claims(self._folder, range(first, first + self.shards), missing) as claims:
+                while not self.finished:
+                    for receipt in hand_out(path, claims.numbers(), makers, watch):
+                        claims.made(receipt.shard)
+                        watch.finished(receipt)
+                    if not claims.wait():
+                        break
+            if claims.busy:  # others make the rest
+                return
+
     def _done_by_another(self) -> Tokenized | None:
         """The content of this job, if another run has finished it and removed files that this run was reading."""
-        if not is_finished(self._folder) or read_plan(self._folder) != self._plan:
+        if not is_finished(self._folder) or not is_same_plan(read_plan(self._folder), self._plan):
             return None
         remove_parts(self._folder, self._plan)  # this run may have made them again
         return read_finished_job(self._folder)
 
-    def _rounds(self, index: int, count: int) -> Iterator[list[int]]:
+    def _rounds(self, looked_at: str | None, index: int, count: int) -> Iterator[list[int]]:
         """The missing shards of a part, round by round; the second round needs all of the first."""
         for first in range(0, self._plan.units, max(self.shards, 1)):
-            missing = self.missing()
+            missing = self.missing(looked_at)
             if any(number < first for number in missing):
                 return
             yield [n for n in missing if n < first + self.shards and n % self.shards % count == index]
@@ -312,6 +378,11 @@ class Job:
             JobError: Shards are missing, or there are more bad rows than
                 `max_errors`.
         """
+        if not self.finished:
+            self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
+        return self._finish()
+
+    def _finish(self) -> Tokenized:
         plan, tok = open_job(self._folder)
         try:
             return finish_job(self._folder, plan, tok)
@@ -340,7 +411,7 @@ def check_runner(run: str, part: str | None, *, workers: int, threads: int | Non
         raise UnknownName("runner", run, close_names(name, RUNNERS) or RUNNERS)
     if check_int(workers, "workers") < 1:
         raise InvalidOption("workers", workers, "at least 1")
-    if part is not None:
+    if part is not None and part != CLAIM:
         parse_part(part)
     thread_count(threads)
     runner = import_module(f"...runners.{name}", __name__)
@@ -352,7 +423,7 @@ def check_runner(run: str, part: str | None, *, workers: int, threads: int | Non
 def parse_part(text: str) -> tuple[int, int]:
     index, slash, count = text.partition("/")
     if not (slash and all(number.isascii() and number.isdigit() and len(number) < 10 for number in (index, count))):
-        raise InvalidOption("part", text, "I/N, such as 0/8 for the first of 8 parts")
+        raise InvalidOption("part", text, f"I/N, such as 0/8 for the first of 8 parts, or {CLAIM}")
     if int(index) >= int(count):
         raise InvalidOption("part", text, f"I from 0 to {int(count) - 1}" if int(count) else "N of at least 1")
     return int(index), int(count)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from ..._sources.named import TokenizerSource, resolve_tokenizer
 from ..._storage.atomic_files import wrap_write_errors
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Special, Tokenizer
-from ...errors import InvalidOption, JobError, UnknownName
+from ...errors import FormatError, InvalidOption, JobError, UnknownName
 from ..folder.finish import Tokenized, is_finished, remove_parts
 from ..folder.job_files import refuse_foreign_files, removable_names
 from ..make.run_shard import save_tokenizer
@@ -32,7 +33,7 @@ from ..plans.options import (
     option_problems,
     patterns_fingerprint,
 )
-from ..plans.plan import JOB, Plan, check_memory, cut_corpus, library_versions, read_plan, tokenizer_name
+from ..plans.plan import JOB, Plan, check_memory, cut_corpus, library_versions, read_plan, tokenizer_name, write_index
 from ..sinks import EVERY_ROW, SINKS
 from .job import Job
 
@@ -267,12 +268,15 @@ def write_plan(folder: Folder, new_plan: Plan, tok: Tokenizer | None, *, force: 
         except JobError:
             if not folder.has(JOB):  # otherwise another process has planned the job, and the files are from its runs
                 raise
+    data, is_new = new_plan.to_bytes(), False
     if not folder.has(JOB):
         if tok is not None:
             save_tokenizer(folder, new_plan.tokenizer, tok)
-        folder.create(JOB, new_plan.to_bytes())
+        folder.create(JOB, data)
     try:
-        existing = read_plan(folder)
+        with suppress(OSError, FormatError):
+            is_new = folder.read(JOB) == data
+        existing = new_plan if is_new else read_plan(folder)
     except JobError as error:
         problem = f"{error.problem.partition(';')[0]}; name another folder, or pass force=True to replace the job"
         raise JobError(folder, problem) from None
@@ -283,6 +287,7 @@ def write_plan(folder: Folder, new_plan: Plan, tok: Tokenizer | None, *, force: 
         remove_parts(folder, new_plan)  # left by a run that was killed at its very end
         problem = "this job is finished, and verify compares its files; name another folder"
         raise JobError(folder, f"{problem}, or pass force=True to do it again")
+    write_index(folder, new_plan, data)
 
 
 def plan_differences(one: Plan, other: Plan) -> list[str]:

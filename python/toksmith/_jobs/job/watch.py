@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +19,7 @@ from ..._base.wording import number_of
 from ..._render.progress import Progress, Reporter
 from ..._render.streams import LOG
 from ..plans.options import COUNTS
-from ..plans.plan import Plan, unit_sizes
+from ..plans.plan import Plan, sizes_of_units
 from ..written import Receipt
 
 if TYPE_CHECKING:
@@ -40,15 +40,16 @@ class JobEvent:
         worker: The worker of the shard: the number of a process from 1, or
             "task" with Ray.
         problem: For "shard_failed", the error.
-        shards: The number of shards to make (with a shuffle, in both rounds),
-            with `done`, the number of shards that any run has finished.
-        bytes: The bytes of the inputs of all shards, with `done_bytes` of the
+        shards: The number of shards to make (with a shuffle, in both rounds;
+            with `part`, those of the part), with `done`, the number of them
+            that any run has finished.
+        bytes: The bytes of the inputs of these shards, with `done_bytes` of the
             finished shards.
         documents: Made by this run so far, with `ids` (pieces, if the job
             counts), `text_bytes` and `bad_rows`.
         run_bytes: The bytes of the inputs of the shards that this run made.
         left_bytes: The bytes of the inputs of the shards that this run must
-            still make: with `part`, the shards of its part.
+            still make.
         elapsed_s: Seconds since this run began.
     """
 
@@ -100,7 +101,7 @@ class JobWatch:
     """Reports the events of a run to its listeners; a context for the time of the run.
 
     Args of the constructor: `missing` units, and `own`, the missing units that this run makes; `progress` and `events` as in
-    `Job.run`; `clock` in seconds.
+    `Job.run`; `units` of the part, None for all; `clock` in seconds.
     """
 
     def __init__(
@@ -111,12 +112,14 @@ class JobWatch:
         events: Callable[[JobEvent], object] | None,
         *,
         own: Collection[int],
+        units: Sequence[int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._sizes, self._clock, self._events = unit_sizes(plan), clock, events
+        self._sizes = sizes_of_units(plan, range(plan.units) if units is None else units)
+        self._plan, self._clock, self._events = plan, clock, events
         self._start = self._said = clock()
-        self._done = plan.units - len(missing)
-        self._bytes = sum(self._sizes)
+        self._done = len(self._sizes) - len(missing)
+        self._bytes = sum(self._sizes.values())
         self._done_bytes = self._bytes - sum(self._sizes[number] for number in missing)
         self._sums = dict.fromkeys(("documents", "ids", "text_bytes", "bad_rows", "run_bytes"), 0)
         self._left: set[int] = set()
@@ -145,9 +148,13 @@ class JobWatch:
         self._open.close()
 
     def add_pending(self, numbers: Iterable[int]) -> None:
-        """Registers shards that the run makes now. New among them are shards that had to wait for shards of other runs."""
+        """Registers shards that the run makes now. New among them are shards that had to wait for shards of other runs, and
+        shards of blocks that the run has claimed since."""
         with self._lock:
             more = {*numbers} - self._left
+            claimed = sizes_of_units(self._plan, sorted(more - self._sizes.keys()))
+            self._sizes |= claimed
+            self._bytes += sum(claimed.values())
             self._left |= more
             self._left_bytes += sum(self._sizes[number] for number in more)
 

@@ -30,6 +30,8 @@ from ..plans.plan import (
     held_bytes,
     library_versions,
     memory_per_byte,
+    open_plan,
+    plan_of_shard,
     read_plan,
     worker_limits,
 )
@@ -84,9 +86,7 @@ def run_shard(
     if path.name != JOB:
         raise InvalidOption("job", os.fspath(job), f"the path of a file {JOB}")
     folder = folder_at(path.parent)
-    plan, tok = open_job(folder)
-    if not 0 <= number < plan.units:
-        raise InvalidOption("number", number, f"from 0 to {plan.units - 1}")
+    plan, tok = open_job(folder, number)
     if plan.options.shuffle is not None and number in plan.final:
         refuse_missing(folder, plan, number)
     held_limit = 0 if max_memory is None else held_bytes(plan)
@@ -180,31 +180,44 @@ def sink_spec(plan: Plan, tok: Tokenizer | None, number: int) -> SinkSpec:
     )
 
 
-def open_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:
-    """The plan and the tokenizer of a job; None for a job that counts."""
-    plan = cached_plan(folder)
+def open_job(folder: Folder, number: int | None = None) -> tuple[Plan, Tokenizer | None]:
+    """The plan and the tokenizer of a job; None for a job that counts. With the `number` of a unit, the plan has at least
+    the inputs and parts of this unit."""
+    plan = cached_plan(folder, whole=number is None)
+    if number is not None:
+        if not 0 <= number < plan.units:
+            raise InvalidOption("number", number, f"from 0 to {plan.units - 1}")
+        own = (
+            plan_of_shard(plan, number) if number < len(plan.shards) else None
+        )  # the second round reads all of the first
+        plan = own or cached_plan(folder, whole=True)
+    return plan, open_tokenizer(folder, plan)
+
+
+def open_tokenizer(folder: Folder, plan: Plan) -> Tokenizer | None:
+    """The tokenizer of a plan; None for a job that counts. Raises JobError if it, or a library, differs from the plan."""
     tok = None if plan.options.to == COUNTS else load_job_tokenizer(folder, plan)
     now = library_versions(EVERY_ROW[plan.options.to].libraries)
     for name in {**plan.versions, **now}:
         if now.get(name) != (version := plan.versions.get(name)):
             problem = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
             raise JobError(folder, f"{problem}; install the planned version, or plan the job again with force=True")
-    return plan, tok
+    return tok
 
 
-def cached_plan(folder: Folder) -> Plan:
-    """The plan of a job, read once for all shards of a process, because it can be long; errors as in `read_plan`."""
+def cached_plan(folder: Folder, *, whole: bool) -> Plan:
+    """The plan of a job, read once for all shards of a process; errors as in `read_plan`."""
     try:
         version = folder.version(JOB)
     except OSError:
         return read_plan(folder)
-    return read_plan_version(folder, version)
+    return read_plan_version(folder, version, whole)
 
 
-@lru_cache(maxsize=1)
-def read_plan_version(folder: Folder, version: tuple[object, ...]) -> Plan:
+@lru_cache(maxsize=2)
+def read_plan_version(folder: Folder, version: tuple[object, ...], whole: bool) -> Plan:
     """The plan of a job, cached for the next shard as long as the file does not change."""
-    return read_plan(folder)
+    return read_plan(folder) if whole else open_plan(folder)
 
 
 def load_job_tokenizer(folder: Folder, plan: Plan) -> Tokenizer:

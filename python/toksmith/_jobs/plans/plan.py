@@ -17,10 +17,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 from ... import _core
 from ..._base.arguments import check_int
@@ -29,16 +32,21 @@ from ..._base.threads import thread_count
 from ..._corpus import TABLES, Corpus, File, corpus_sources, is_inside, kind_of
 from ..._corpus.encode_files import PACKED, wrap_corpus_errors
 from ..._corpus.parquet import row_group_sizes
+from ..._render.streams import LOG
 from ..._storage.folders import Folder
 from ..._storage.remote import LocalInput, RemoteInput, input_at
-from ...errors import CorpusError, InvalidOption, JobError
+from ...errors import CorpusError, FormatError, InvalidOption, JobError
 from ..written import describe_json_error, has_json_type
+from .index import INDEX, IndexMismatch, PlanFacts, PlanIndex, check_sum, index_bytes, open_index
 from .options import COUNTS, JobOptions, parse_options, patterns_fingerprint
 
+Item = TypeVar("Item")
 JOB = "job.json"
+UNUSABLE = (IndexMismatch, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 FACTS = {"tokenizer": "str", "fingerprint": "str", "vocab_size": "int", "versions": "dict[str, str]"}
 FIELDS = ("toksmith_job", *FACTS, "options", "inputs", "shards")
 MOST = 1 << 63
+ASKED_AT_ONCE = 16
 WHOLE_PATH = re.compile(r"(?:/|[A-Za-z]:[\\/]|\\\\)[^\0]*\Z")
 VERSION = 1
 LOOK_BYTES = 1 << 16
@@ -75,12 +83,30 @@ class Part(NamedTuple):
     stop: int | None = None
 
 
+class Numbered(Sequence[Item]):
+    """A sequence of `count` items of which only some are present, by their numbers."""
+
+    def __init__(self, count: int, items: Mapping[int, Item]) -> None:
+        self._count, self._items = count, items
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, number: int) -> Item: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Item]: ...
+    def __getitem__(self, number: Any) -> Any:
+        return self._items[number]
+
+
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a job.
+    """The plan of a job, or of some of its shards.
 
     Attributes: `tokenizer`, the name of its file in the folder ("" if the job counts); `fingerprint` of the tokenizer, or of
-    the patterns; `vocab_size`; `options`; `versions` of the libraries that decide bytes; `inputs`; `shards`, the parts of each.
+    the patterns; `vocab_size`; `options`; `versions` of the libraries that decide bytes; `inputs`; `shards`, the parts of each;
+    `index`, if only the inputs and shards that `plan_of_shard` reads by it are present.
     """
 
     tokenizer: str
@@ -88,12 +114,13 @@ class Plan:
     vocab_size: int
     options: JobOptions
     versions: dict[str, str]
-    inputs: tuple[PlannedInput, ...]
-    shards: tuple[tuple[Part, ...], ...]
+    inputs: Sequence[PlannedInput]
+    shards: Sequence[tuple[Part, ...]]
+    index: PlanIndex | None = field(default=None, compare=False, repr=False)
 
     @property
     def size(self) -> int:
-        return sum(input.bytes for input in self.inputs)
+        return sum(input.bytes for input in self.inputs) if self.index is None else self.index.facts.bytes
 
     @property
     def units(self) -> int:
@@ -122,16 +149,22 @@ class Plan:
             raise ValueError(f"toksmith_job, its version, is not {VERSION}")
         if unknown := [name for name in value if name not in FIELDS]:
             raise ValueError(f"{unknown[0][:50]!r} is not a field of this version")
-        for name, kind in FACTS.items():
-            if not has_json_type(value[name], kind):
-                raise ValueError(f"{name} has a wrong type, expected {kind}")
-        name, fingerprint, size, versions = (value[name] for name in FACTS)
-        options = parse_options(value["options"], size)
-        refuse_tokenizer_facts(name, fingerprint, size, options)
         inputs = tuple(parse_input(row, f"inputs[{number}]") for number, row in enumerate(parse_rows(value, "inputs")))
         shards = tuple(parse_shard(row, f"shards[{number}]") for number, row in enumerate(parse_rows(value, "shards")))
+        plan = replace(parse_head(value), inputs=inputs, shards=shards)
         refuse_parts(inputs, shards)
-        return Plan(name, fingerprint, size, options, versions, inputs, shards)
+        return plan
+
+
+def parse_head(value: dict[str, Any]) -> Plan:
+    """The plan without its inputs and shards."""
+    for name, kind in FACTS.items():
+        if not has_json_type(value[name], kind):
+            raise ValueError(f"{name} has a wrong type, expected {kind}")
+    name, fingerprint, size, versions = (value[name] for name in FACTS)
+    options = parse_options(value["options"], size)
+    refuse_tokenizer_facts(name, fingerprint, size, options)
+    return Plan(name, fingerprint, size, options, versions, (), ())
 
 
 def parse_rows(value: dict[str, Any], name: str) -> list[list[Any]]:
@@ -197,7 +230,7 @@ def refuse_parts(inputs: Sequence[PlannedInput], shards: Sequence[Sequence[Part]
 
 def is_covered(planned_input: PlannedInput, parts: Sequence[Part]) -> bool:
     """Whether these parts cover a file; the number of a table's row groups is not checked, because only the table has it."""
-    unit = part_unit(Path(planned_input.path))
+    unit = part_unit(planned_input.path)
     if unit is None:
         return len(parts) == 1 and parts[0].start is None
     edges = [part.start for part in parts]
@@ -205,11 +238,12 @@ def is_covered(planned_input: PlannedInput, parts: Sequence[Part]) -> bool:
     return edges == ends[:-1] and (unit == "group" or ends[-1] == planned_input.bytes)
 
 
-def part_unit(path: Path) -> str | None:
+def part_unit(path: str) -> str | None:
     """The unit of the parts of a file: bytes of plain `.jsonl`, row groups of Parquet; None for a file that is not cut."""
-    if kind_of(path) == ".parquet":
+    suffix = os.path.splitext(path)[1]
+    if suffix == ".parquet" or (suffix in PACKED and kind_of(Path(path)) == ".parquet"):
         return "group"
-    return "byte" if path.suffix == ".jsonl" else None
+    return "byte" if suffix == ".jsonl" else None
 
 
 def is_part(part: Part) -> bool:
@@ -236,6 +270,61 @@ def read_plan(folder: Folder) -> Plan:
         raise JobError(folder, f"{message}; restore it, or plan the job again with force=True") from None
 
 
+def open_plan(folder: Folder) -> Plan:
+    """The plan of a job, without its inputs and shards if the folder has their index; errors as in `read_plan`."""
+    try:
+        index = open_index(folder, JOB)
+        if index is not None:
+            facts = index.facts
+            inputs, shards = (Numbered[Any](count, {}) for count in (facts.inputs, facts.shards))
+            return replace(parse_head(json.loads(index.head + b"}")), inputs=inputs, shards=shards, index=index)
+    except UNUSABLE as problem:
+        warn_of_index(folder, problem)
+    return read_plan(folder)
+
+
+def plan_of_shard(plan: Plan, number: int) -> Plan | None:
+    """The plan with the inputs and parts of one shard, read by the index of `plan`; None if the index cannot be used."""
+    if plan.index is None:
+        return plan
+    try:
+        lines = plan.index.lines(number)
+        rows = [parse_input(row, "inputs") for row in json.loads(b"[" + lines.inputs.rstrip(b",\n") + b"]")]
+        parts = parse_shard(json.loads(lines.parts.rstrip(b",\n")), f"shards[{number}]")
+        first = parts[0].input
+        if not all(first <= part.input < first + len(rows) for part in parts):
+            raise IndexMismatch(f"shard {number} has other inputs")
+    except UNUSABLE as problem:
+        warn_of_index(plan.index.folder, problem)
+        return None
+    inputs = Numbered(len(plan.inputs), dict(enumerate(rows, first)))
+    return replace(plan, inputs=inputs, shards=Numbered(len(plan.shards), {number: parts}))
+
+
+def is_same_plan(whole: Plan, opened: Plan) -> bool:
+    """Whether a whole plan is the one that was opened."""
+    if opened.index is None:
+        return whole == opened
+    return check_sum(0, whole.to_bytes()).decode() == opened.index.job_sum
+
+
+def warn_of_index(folder: Folder, problem: Exception) -> None:
+    message = (
+        "%s: %s does not match %s (%s), so the whole plan is read; the command that planned the job writes it again"
+    )
+    LOG.warning(message, folder, INDEX, JOB, describe_json_error(problem))
+
+
+def write_index(folder: Folder, plan: Plan, data: bytes) -> None:
+    """Writes the index of a whole plan, `data` in `job.json`, unless the folder has it."""
+    places = [(parts[0].input, parts[-1].input) for parts in plan.shards]
+    index = index_bytes(data, facts_of_plan(plan), places, unit_sizes(plan)[: len(plan.shards)])
+    with suppress(OSError, FormatError):
+        if folder.read(INDEX) == index:
+            return
+    folder.write(INDEX, index)
+
+
 def library_versions(libraries: Iterable[str]) -> dict[str, str]:
     """The versions of toksmith and of these libraries, which decide bytes."""
     from importlib.metadata import PackageNotFoundError, version
@@ -258,38 +347,81 @@ def cut_corpus(
     """
     inputs: list[PlannedInput] = []
     pieces: list[tuple[Part, int]] = []
-    is_planned = folder.has(JOB)
-    for source in corpus_sources(corpus, folder.path if is_planned else None):
-        if not isinstance(source, File):
-            raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
-        if is_inside(source.path, folder.path):
-            if folder.has(JOB):  # another process has planned the job
-                continue
-            allowed = f"a folder outside the corpus (the corpus has {path_or_url(source.path)!r})"
-            raise InvalidOption("folder", str(folder), allowed)
-        planned_input = make_input(source)
-        pieces += cut_input(len(inputs), planned_input, shard_size)
+    for planned_input, parts in read_ahead(sources_of_job(corpus, folder), shard_size):
+        pieces += ((part._replace(input=len(inputs)), size) for part, size in parts)
         inputs.append(planned_input)
     if not inputs:
         raise InvalidOption("corpus", corpus, "at least one file outside the folder of the job")
     return tuple(inputs), tuple(group_parts(pieces, shard_size))
 
 
+def sources_of_job(corpus: Corpus, folder: Folder) -> Iterator[File]:
+    """The files of a corpus outside the folder of a planned job; raises InvalidOption for other sources."""
+    is_planned = folder.has(JOB)
+    base = url_of(folder.path) or os.path.realpath(folder.path)
+    below = os.path.join(base, "")
+    for source in corpus_sources(corpus, folder.path if is_planned else None):
+        if not isinstance(source, File):
+            raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
+        real = source.real or url_of(source.path)
+        if is_inside(source.path, folder.path) if real is None else real == base or real.startswith(below):
+            if folder.has(JOB):  # another process has planned the job
+                continue
+            allowed = f"a folder outside the corpus (the corpus has {path_or_url(source.path)!r})"
+            raise InvalidOption("folder", str(folder), allowed)
+        yield source
+
+
+def read_ahead(sources: Iterable[File], step: int) -> Iterator[tuple[PlannedInput, list[tuple[Part, int]]]]:
+    """The inputs with their smallest parts, in order. A store is asked for `ASKED_AT_ONCE` files at the same time."""
+    waiting: deque[Future[tuple[PlannedInput, list[tuple[Part, int]]]]] = deque()
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        try:
+            for source in sources:
+                while waiting and (len(waiting) == 4 * ASKED_AT_ONCE or waiting[0].done()):
+                    yield waiting.popleft().result()
+                if not waiting and not asks_store(source, step):
+                    yield plan_input(source, step)
+                else:
+                    waiting.append(pool.submit(plan_input, source, step))
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def asks_store(file: File, step: int) -> bool:
+    """Whether planning a file needs more of a store than its listing: an unlisted file, or one that is cut where rows begin."""
+    if file.facts is None:
+        return file.real is None and url_of(file.path) is not None
+    unit = part_unit(str(file.path))
+    return unit == "group" or (unit == "byte" and file.facts.bytes > step)
+
+
+def plan_input(file: File, step: int) -> tuple[PlannedInput, list[tuple[Part, int]]]:
+    """An input, with the smallest parts into which it can be cut; their input is 0."""
+    planned_input = make_input(file)
+    return planned_input, [*cut_input(0, planned_input, step)]
+
+
 def make_input(file: File) -> PlannedInput:
     path = url_of(file.path) or os.path.abspath(file.path)
     with wrap_corpus_errors(path):
-        return PlannedInput(path, *input_at(path).facts(), file.field)
+        return PlannedInput(path, *(file.facts or input_at(path).facts()), file.field)
 
 
 def cut_input(number: int, planned_input: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
     """The smallest parts into which a file can be cut, with their sizes."""
-    path = Path(planned_input.path)
-    unit = part_unit(path)
+    unit = part_unit(planned_input.path)
     if unit == "group":
-        for group, size in enumerate(row_group_sizes(path, planned_input.field)):
+        for group, size in enumerate(row_group_sizes(Path(planned_input.path), planned_input.field)):
             yield Part(number, group, group + 1), size
     elif unit == "byte":
         start = 0
+        if 0 < planned_input.bytes <= step:
+            yield Part(number, 0, planned_input.bytes), planned_input.bytes
+            return
         for stop in row_starts(input_at(planned_input.path), planned_input.bytes, step):
             yield Part(number, start, stop), stop - start
             start = stop
@@ -350,6 +482,8 @@ def unit_sizes(plan: Plan, times: Callable[[PlannedInput], int] = lambda _: 1) -
 
     The second round of a shuffle counts as reading all inputs again, in equal parts. `times`: the factor for an input.
     """
+    if plan.index is not None:
+        return [*sizes_of_units(plan, range(plan.units)).values()]
     groups: dict[int, int] = {}
     for part in (part for shard in plan.shards for part in shard):
         groups[part.input] = max(groups.get(part.input, 0), part.stop or 0)
@@ -363,9 +497,28 @@ def unit_sizes(plan: Plan, times: Callable[[PlannedInput], int] = lambda _: 1) -
         return total * part.stop // most - total * part.start // most
 
     sizes = [sum(map(size, shard)) for shard in plan.shards]
-    count = plan.units - len(sizes)
-    total = sum(sizes)
-    return sizes + [total * (number + 1) // count - total * number // count for number in range(count)]
+    return sizes + second_sizes(plan, sum(sizes))
+
+
+def second_sizes(plan: Plan, total: int) -> list[int]:
+    """The parts of all bytes that the units of the second round count."""
+    count = plan.units - len(plan.shards)
+    return [total * (number + 1) // count - total * number // count for number in range(count)]
+
+
+def sizes_of_units(plan: Plan, units: Sequence[int]) -> dict[int, int]:
+    """The bytes of the inputs that some units read, as in `unit_sizes`."""
+    if plan.index is None:
+        sizes = unit_sizes(plan)
+        return {number: sizes[number] for number in units}
+    first = [number for number in units if number < len(plan.shards)]
+    try:
+        found = dict(zip(first, plan.index.sizes(first), strict=True))
+    except UNUSABLE as problem:
+        warn_of_index(plan.index.folder, problem)
+        return sizes_of_units(read_plan(plan.index.folder), units)
+    second = second_sizes(plan, plan.size) if len(first) < len(units) else []
+    return found | {number: second[number - len(plan.shards)] for number in units if number >= len(plan.shards)}
 
 
 class WorkerLimits(NamedTuple):
@@ -392,10 +545,23 @@ class HeldIdsLimit:
             raise JobError(f"shard {self._number}", f"{problem}; {advice}")
 
 
+def facts_of_plan(plan: Plan) -> PlanFacts:
+    """The facts about all inputs and shards, from a whole plan."""
+    return PlanFacts(len(plan.inputs), len(plan.shards), plan.size, has_tables(plan), held_bytes(plan))
+
+
+def has_tables(plan: Plan) -> bool:
+    if plan.index is not None:
+        return plan.index.facts.tables
+    return any(source.path.endswith(TABLES) and kind_of(Path(source.path)) in TABLES for source in plan.inputs)
+
+
 def held_bytes(plan: Plan) -> int:
     """The bytes to reserve for the ids of the largest shard; 0 if the job does not hold them together."""
     if plan.options.shuffle is None and plan.options.pack != "best-fit":
         return 0
+    if plan.index is not None:
+        return plan.index.facts.held
 
     def times(planned_input: PlannedInput) -> int:
         path = Path(planned_input.path)
@@ -408,8 +574,7 @@ def memory_per_byte(plan: Plan) -> int:
     options = plan.options
     if options.shuffle is not None or options.pack is not None:
         return WHOLE_PER_BYTE_OF.get(options.to, WHOLE_PER_BYTE)
-    has_tables = any(kind_of(Path(source.path)) in TABLES for source in plan.inputs)
-    return PER_BYTE_OF.get(options.to, PER_BYTE) + TABLE_PER_BYTE * has_tables
+    return PER_BYTE_OF.get(options.to, PER_BYTE) + TABLE_PER_BYTE * has_tables(plan)
 
 
 def worker_limits(
@@ -442,7 +607,7 @@ def check_memory(plan: Plan, max_memory: int | None) -> None:
         return
     held_limit, factor = held_bytes(plan), memory_per_byte(plan)
     worker_limits(1, max_memory, held=held_limit, times=factor)
-    for source in plan.inputs:
+    for source in plan.inputs if plan.index is None else ():  # otherwise a shard fails at a document that is too long
         path = Path(source.path)
         if path.suffix == ".parquet":
             largest, kind = max(row_group_sizes(path, source.field), default=0), "a row group with texts"

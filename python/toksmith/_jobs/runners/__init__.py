@@ -7,8 +7,8 @@ shard, retries after a worker died, and reports progress.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import toksmith
@@ -38,17 +38,21 @@ class Workers(Protocol):
         """Waits for the next answers: the numbers of shards, with their receipts or errors."""
 
 
-def hand_out(job: str, numbers: Sequence[int], workers: Workers, seen: Any) -> Iterator[toksmith.corpus.Receipt]:
+def hand_out(job: str, numbers: Iterable[int], workers: Workers, seen: Any) -> Iterator[toksmith.corpus.Receipt]:
     """Yields the receipts of shards. A shard whose worker dies is tried again three times; any other error is raised.
 
-    `seen` gets each shard with its worker (`started`), and each failed shard (`failed`).
+    `numbers` is asked for the next shard when a worker is free. `seen` gets each shard with its worker (`started`), and each failed shard (`failed`).
     """
-    queue, busy, deaths = deque(numbers), set[int](), Counter[int]()
-    while queue or busy:
-        while queue and len(busy) < workers.most:
-            number = queue.popleft()
+    rest, again, busy, deaths = iter(numbers), list[int](), set[int](), Counter[int]()
+    while True:
+        while len(busy) < workers.most:
+            number = again.pop() if again else next(rest, None)
+            if number is None:
+                break
             busy.add(number)
             seen.started(number, workers.give(number))
+        if not busy:
+            return
         for number, answer in workers.answers():
             busy.remove(number)
             if isinstance(answer, toksmith.corpus.Receipt):
@@ -61,4 +65,4 @@ def hand_out(job: str, numbers: Sequence[int], workers: Workers, seen: Any) -> I
             if deaths[number] == TRIES:
                 problem = f"the process of shard {number} died {TRIES} times; it may need more memory"
                 raise toksmith.errors.JobError(job.removesuffix("/job.json"), problem)
-            queue.appendleft(number)
+            again.append(number)

@@ -14,13 +14,22 @@ IN_FLIGHT_PER_CPU = 4
 
 @contextmanager
 def start(job: str, *, workers: int, threads: int, max_memory: int | None, address: str | None) -> Iterator[RayTasks]:
-    """Tasks of the cluster at an address. Ray retries a task whose worker or node died, or whose file access failed."""
+    """Tasks of the cluster at an address. Ray retries a task whose worker or node died, or whose file access failed.
+
+    Raises:
+        JobError: Ray itself failed, for example because its process on this machine died.
+    """
     ray = library()
     started = not ray.is_initialized()
     if started:
         ray.init(address=address, log_to_driver=False)
     try:
         yield RayTasks(ray, job, workers, threads, max_memory)
+    except ray.exceptions.RayError as problem:
+        if isinstance(problem, ray.exceptions.RayTaskError):  # an error of a shard
+            raise
+        text = f"Ray failed ({type(problem).__name__}: {str(problem).strip()}); finished shards stay, and the same command continues"
+        raise toksmith.errors.JobError(job.removesuffix("/job.json"), text) from problem
     finally:
         if started:
             ray.shutdown()

@@ -1,0 +1,144 @@
+"""The index of a plan, `job.index`: facts about all inputs, and where `job.json` has the lines of each shard.
+
+A worker reads the head of the index, the row of its shard, and the lines of `job.json` that the row names, so its cost does not
+depend on the number of inputs. The head is `HEAD` bytes: a checksum and a JSON object. A row is `ROW` bytes: where the lines of
+the shard's inputs start in `job.json`, and their length; the same for the line of its parts; the bytes that it reads of its
+inputs; and a checksum of all of these. `job.json` decides: where the index does not match it, the whole plan is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._storage.folders import Folder
+
+INDEX = "job.index"
+VERSION = 1
+HEAD, SUM = 1 << 10, 16
+WIDTHS = (14, 12, 14, 12, 19)
+ROW = sum(WIDTHS) + len(WIDTHS) + SUM + 1
+INPUTS = b',\n "inputs": [\n'
+
+
+@dataclass(frozen=True)
+class PlanFacts:
+    """Facts about a whole plan.
+
+    Attributes: the numbers of `inputs` and `shards`; `bytes` of all inputs; whether any input is one of the `tables`;
+    `held`, the bytes to reserve for the ids of the largest shard.
+    """
+
+    inputs: int
+    shards: int
+    bytes: int
+    tables: bool
+    held: int
+
+
+class IndexedLines(NamedTuple):
+    """The lines of a shard in `job.json`: of its inputs, and of its parts."""
+
+    inputs: bytes
+    parts: bytes
+
+
+class IndexMismatch(Exception):
+    """An index that cannot be used."""
+
+
+class PlanIndex:
+    """An index, opened by `open_index`.
+
+    Attributes: `folder`; `facts`; `head`, the start of `job.json` up to the inputs; `job_sum`, the checksum of all of it.
+    """
+
+    def __init__(self, folder: Folder, job: str, facts: PlanFacts, head: bytes, job_sum: str) -> None:
+        self.facts, self.head, self.job_sum = facts, head, job_sum
+        self.folder, self._job = folder, job
+
+    def lines(self, number: int) -> IndexedLines:
+        """The lines of a shard; raises IndexMismatch if they are not those of the plan."""
+        row = self._rows(number, number + 1)
+        at, length, parts_at, parts_length, _ = map(int, row[: -SUM - 1].split())
+        inputs = self.folder.read(self._job, at, at + length)
+        parts = self.folder.read(self._job, parts_at, parts_at + parts_length)
+        if row[-SUM - 1 : -1] != check_sum(number, row[: -SUM - 1], inputs, parts):
+            raise IndexMismatch(f"the lines of shard {number} differ")
+        return IndexedLines(inputs, parts)
+
+    def sizes(self, shards: Sequence[int]) -> list[int]:
+        """The bytes of the inputs that each of these shards reads; raises as `lines`, or ValueError."""
+        if len(shards) < self.facts.shards:
+            return [int(self._rows(number, number + 1)[: -SUM - 1].split()[-1]) for number in shards]
+        rows = np.frombuffer(self._rows(0, len(shards)), np.uint8).reshape(-1, ROW)
+        column = rows[:, -SUM - 2 - WIDTHS[-1] : -SUM - 2]
+        sizes: list[int] = np.ascontiguousarray(column).view(f"S{WIDTHS[-1]}").ravel().astype(np.int64).tolist()
+        return sizes
+
+    def _rows(self, start: int, stop: int) -> bytes:
+        data = self.folder.read(INDEX, HEAD + ROW * start, HEAD + ROW * stop)
+        if len(data) != ROW * (stop - start):
+            raise IndexMismatch(f"it has no row of shard {stop - 1}")
+        return data
+
+
+def check_sum(number: int, *parts: bytes | memoryview) -> bytes:
+    digest = hashlib.sha256(b"%d" % number)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()[:SUM].encode()
+
+
+def index_bytes(job: bytes, facts: PlanFacts, places: Sequence[tuple[int, int]], sizes: Sequence[int]) -> bytes:
+    """The index of a plan.
+
+    Args: `job`, the bytes of `job.json`; `places`, the first and last input of each shard; `sizes`, the bytes that it reads.
+    """
+    head = job.index(INPUTS)
+    ends = [head + len(INPUTS)]  # where each line of an input starts, then where the line after them does
+    for _ in range(facts.inputs):
+        ends.append(job.index(b"\n", ends[-1]) + 1)
+    place = job.index(b"\n", job.index(b"[", ends[-1])) + 1
+    view, rows = memoryview(job), []
+    for number, ((first, last), size) in enumerate(zip(places, sizes, strict=True)):
+        stop = job.index(b"\n", place) + 1
+        at, length = ends[first], ends[last + 1] - ends[first]
+        row = b"%14d %12d %14d %12d %19d " % (at, length, place, stop - place, size)
+        rows.append(row + check_sum(number, row, view[at : at + length], view[place:stop]) + b"\n")
+        place = stop
+    values = {"toksmith_index": VERSION, "head": head, "head_sum": check_sum(0, view[:head]).decode()}
+    values |= {"job": len(job), "job_sum": check_sum(0, job).decode()}
+    text = json.dumps({**values, "facts": asdict(facts)}).encode()
+    line = check_sum(0, text) + b" " + text
+    return b"".join([line.ljust(HEAD - 1), b"\n", *rows])
+
+
+def open_index(folder: Folder, job: str) -> PlanIndex | None:
+    """The index in a folder, of the plan with the name `job`; None if there is none.
+
+    Raises:
+        IndexMismatch: It is damaged, or the index of another plan; or one of the errors of reading JSON.
+    """
+    try:
+        line = folder.read(INDEX, 0, HEAD)
+    except FileNotFoundError:
+        return None
+    sum_, _, text = line.rstrip().partition(b" ")
+    if len(line) != HEAD or sum_ != check_sum(0, text):
+        raise IndexMismatch("its head is damaged")
+    values = json.loads(text)
+    if values["toksmith_index"] != VERSION:
+        raise IndexMismatch(f"toksmith_index, its version, is not {VERSION}")
+    facts = PlanFacts(**values["facts"])
+    if values["job"] != (now := folder.version(job)[0]):
+        raise IndexMismatch(f"{job} has {now:,} bytes, and {values['job']:,} when it was planned")
+    head = folder.read(job, 0, values["head"])
+    if check_sum(0, head).decode() != values["head_sum"]:
+        raise IndexMismatch(f"the start of {job} differs")
+    return PlanIndex(folder, job, facts, head, values["job_sum"])
