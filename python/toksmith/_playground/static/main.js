@@ -4,7 +4,7 @@ import { about, ask, Cancelled, connection, Gone, Refused } from './api.js';
 import { points, TextBox } from './box.js';
 import { Card } from './card.js';
 import { copyTexts } from './copied.js';
-import { $, count, h, num, say } from './dom.js';
+import { $, count, h, num, say, tokenTag } from './dom.js';
 import { Earlier } from './earlier.js';
 import { Files } from './files.js';
 import { Ids } from './ids.js';
@@ -17,7 +17,7 @@ import { Models } from './models.js';
 import { ViewPanel } from './panel.js';
 import { LONG, TokenRows } from './rows.js';
 import { exportView, startSharing } from './sharing.js';
-import { declare, fromFragment, initial, toFragment, WALKED } from './state.js';
+import { declare, fromFragment, initial, leave, toFragment, WALKED } from './state.js';
 import { Tabs } from './tabs.js';
 import { startTheme } from './theme.js';
 import { GROUPS, VIEWS } from './views.js';
@@ -131,8 +131,11 @@ function saveSoon() {
     const { fragment } = await toFragment(state);
     if (savedOnce) history.replaceState(place(), '', `#${fragment}`);
     savedOnce = true;
+    saving = null;
   }, 300);
 }
+
+addEventListener('pagehide', () => saving !== null && leave(state));
 
 // An id is not requested from a tokenizer that does not have it.
 let lastTokenizer = null;
@@ -286,7 +289,7 @@ async function nextDifference(back) {
       return;
     }
     compared = { text: state.text, start: found.start };
-    const cuts = found.tokens.map((tokens, which) => h('span', { className: 'cut' }, h('strong', {}, `${state.toks[which]} `), tokens.map(([, id, token, colour]) => h('bdi', { className: `t s c${colour}`, title: `id ${id}` }, token))));
+    const cuts = found.tokens.map((tokens, which) => h('span', { className: 'cut' }, h('strong', {}, `${state.toks[which]} `), tokens.map(([, id, token, colour]) => tokenTag({ colour, shown: token }, 0, { title: `id ${id}`, looks: 's' }))));
     compareBar.querySelector('.found').replaceChildren(`Difference ${num(found.number + 1)} of ${num(found.total)}, byte ${num(found.start)}: `, ...cuts);
     const most = found.tokens.reduce((best, tokens, which) => (tokens.length > found.tokens[best].length ? which : best), 0);
     rows.first = Number.MAX_SAFE_INTEGER;
