@@ -51,7 +51,7 @@ TEXT = """<section class="text" aria-label="{label}">
 def snapshot_document(title: str, part: str) -> str:
     """The page around a part without its own style."""
     allowed = f"{policy()}; base-uri 'none'; form-action 'none'"
-    body = f'<body class="toksmith-page">\n{part}\n</body>'
+    body = f'<body class="toksmith-page">\n<main>\n{part}\n</main>\n</body>'
     return _render.page_of(title, style(), body, policy=allowed)
 
 

@@ -77,10 +77,11 @@ def draw_line(line: Line, items: int | None, chars: int | None) -> Iterator[str]
 def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[str]:
     left = frozenset(table.left)
 
-    def cells(row: Sequence[str | Cell], tag: str, more: str = "") -> str:
+    def cells(row: Sequence[str | Cell], kind: str) -> str:
         tags = []
         for column, cell in enumerate(row):
             text, tone = (cell.text, cell.tone) if isinstance(cell, Cell) else (cell, "")
+            tag, more = ("th", SCOPE) if kind == "th" and text else ("td", "")  # a head has a name
             side = f"text-align:{'left' if column in left else 'right'}"
             wrap = WHOLE if len(text) <= SHORT else ""
             style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", wrap, TONES[tone])))
@@ -88,7 +89,7 @@ def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[s
             tags.append(f'<{tag}{more} style="{style}">{inner}</{tag}>')
         return f"<tr>{''.join(tags)}</tr>"
 
-    head = f"<thead>{cells(table.heads, 'th', SCOPE)}</thead>" if any(table.heads) else ""
+    head = f"<thead>{cells(table.heads, 'th')}</thead>" if any(table.heads) else ""
     body = html_element(
         "tbody", MONO, "\n".join(cells(row, "td") for row in islice(table.rows, items))
     )  # tokens and figures

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .areas import place_areas
-from .blocks import Areas, Bars, Block, Table, TokenText, View
+from .blocks import Areas, Bars, Block, Branch, Table, TokenText, View
 from .html import DRAW, TokenTags, draw_clusters, escape_attribute, escape_html, right_to_left
 from .view import COLORS, DARK, LIGHT, TokenView
 
@@ -38,7 +38,7 @@ PAGE = """<!DOCTYPE html>
 """
 DOCUMENT_STYLE = """body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }
 h1 { font-size: 1.3rem; margin: 0.5rem 0; }
-main { overflow-x: auto; }"""
+.wide { overflow-x: auto; }"""
 # A tag with a style and no class; elsewhere `<` and `"` are escaped.
 STYLED = re.compile(r'(<[a-z]+\d?(?: (?!class=)[a-z-]+="[^"]*")*?) style="([^"]*)"')
 COLOR = re.compile("#[0-9a-f]{6}")
@@ -57,10 +57,14 @@ def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsa
 def document(view: View) -> str:
     """One self-contained page; a treemap is drawn as areas."""
     style = AREAS_STYLE if any(isinstance(block, Areas) for block in view.blocks) else ""
-    lines = [f"<h1>{escape_html(view.title)}</h1>"]
-    for block in view.blocks:
-        lines += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
-    return page_of_parts(view.title, style, lines)
+    return page_of_parts(view.title, style, [f"<h1>{escape_html(view.title)}</h1>", *page_blocks(view.blocks)])
+
+
+def page_blocks(blocks: Sequence[Block]) -> Iterator[str]:
+    """The blocks; tables and bars are in boxes that scroll, and a treemap is drawn as areas."""
+    for block in blocks:
+        inner = draw_areas(block) if isinstance(block, Areas) else "\n".join(DRAW[type(block)](block, None, None))
+        yield f'<div class="wide" tabindex="0">{inner}</div>' if isinstance(block, Table | Bars | Branch) else inner
 
 
 def page_of_parts(title: str, style: str, parts: Sequence[str]) -> str:
@@ -175,7 +179,6 @@ SIGN = 3.6  # half of the width of a digit
 MARGIN = 0.06  # of the range of values, above and below
 REPORT_STYLE = f"""
 body {{ background: light-dark({LIGHT.page}, {DARK.page}); color: light-dark({LIGHT.ink}, {DARK.ink}); max-width: 66rem; }}
-.wide {{ overflow-x: auto; }}
 .wide table {{ max-width: 62rem; width: max-content; }}
 .charts {{ display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); margin: 1rem 0; }}
 figure {{ margin: 0; }}
@@ -217,19 +220,12 @@ def report(view: View, charts: Sequence[Curves]) -> str:
     place = next(
         (place for place, block in enumerate(view.blocks) if isinstance(block, Table | Bars)), len(view.blocks)
     )
-    parts = [f"<h1>{escape_html(view.title)}</h1>", *report_blocks(view.blocks[:place])]
+    parts = [f"<h1>{escape_html(view.title)}</h1>", *page_blocks(view.blocks[:place])]
     full = [chart for chart in charts if any(chart.series.values())]
     if full:
         parts.append(f'<div class="charts">{"".join(map(curves_figure, full))}</div>')
-    parts += report_blocks(view.blocks[place:])
+    parts += page_blocks(view.blocks[place:])
     return page_of_parts(view.title, REPORT_STYLE, parts)
-
-
-def report_blocks(blocks: Sequence[Block]) -> Iterator[str]:
-    """The blocks; tables and bars are in boxes that scroll."""
-    for block in blocks:
-        inner = "\n".join(DRAW[type(block)](block, None, None))
-        yield f'<div class="wide" tabindex="0">{inner}</div>' if isinstance(block, Table | Bars) else inner
 
 
 def curves_figure(chart: Curves) -> str:

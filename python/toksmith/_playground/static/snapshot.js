@@ -160,7 +160,7 @@ function pattern(hex) {
 
 const by = h('select', { id: `${app.prefix}by`, onchange: asked }, [['text', 'text'], ['bytes', 'bytes, such as e2 98 ??'], ['id', 'id, such as 300-320']].map(([value, label]) => h('option', { value }, label)));
 const query = h('input', { id: `${app.prefix}query`, type: 'search', spellcheck: false, autocomplete: 'off', oninput: asked });
-const answer = h('div', { className: 'answer' });
+const answer = h('div', { className: 'answer', role: 'region', 'aria-label': 'Tokens found', tabIndex: 0 });
 
 function search() {
   const own = data.tokenizers[state.which];
