@@ -16,7 +16,7 @@ export function latticeStages({ arcs, sums, path }) {
 export function latticeWords({ sums }, stage, look) {
   const shown = (arc) => look(arc.shown);
   if (!stage.chosen) return `${stage.said}: ${stage.arcs.map(shown).join(', ')}, sum ${figure(sums.at(-1))}`;
-  return `${stage.said}: ${shown(stage.chosen)} ends the best path so far, of ${stage.arcs.length} that end here; its sum is ${figure(sums[stage.end])}`;
+  return `${stage.said}: ${shown(stage.chosen)} ends the best way to here, of ${stage.arcs.length}; its sum is ${figure(sums[stage.end])}`;
 }
 
 export function drawLattice({ piece, arcs, sums, path }, stage) {
@@ -32,5 +32,5 @@ export function drawLattice({ piece, arcs, sums, path }, stage) {
     h('bdi', { className: 'mono' }, [...piece.text][place]), h('small', {}, !stage.end || place < stage.end ? figure(sum) : '')));
   const ways = stage.chosen && h('p', { className: 'dim' }, stage.arcs.map((arc) => `${arc.shown}: ${figure(sums[arc.start])} ${arc.score < 0 ? '−' : '+'} ${figure(Math.abs(arc.score))} = ${figure(arc.sum)}`).join('; '));
   return [h('div', { className: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'The lattice' }, h('div', { className: 'lattice', style: { gridTemplateColumns: `repeat(${sums.length - 1}, minmax(2.75rem, max-content))` } }, heads, symbols)),
-    ways, h('p', { className: 'dim' }, 'Each token covers the characters above it; the number below it is its score. Above, below each character, is the highest sum up to there; the path with the highest sum at the end becomes the tokens.')].filter(Boolean);
+    ways, h('p', { className: 'dim' }, 'Each token covers the characters above it, and the number below it is its score. The first row has the highest sum up to each character; the path with the highest sum at the end becomes the tokens.')].filter(Boolean);
 }

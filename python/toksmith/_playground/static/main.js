@@ -101,11 +101,11 @@ const compareBar = h('div', { className: 'compare', hidden: true },
   h('p', { className: 'found' }));
 const legend = h('p', { className: 'names' });
 const marks = h('p', { className: 'switch' }, h('label', {}, h('input', { type: 'checkbox', id: 'marks', onchange: (event) => set({ marks: Number(event.target.checked) }) }), ' Show white space'));
-const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens in the order of the text; a row runs as its line does, from right to left.');
+const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens. A line that begins with such letters runs from right to left.');
 
 const besideRows = h('div', { className: 'right' });
 app.tokens = {
-  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, marks, ids.element), besideRows),
+  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, rows.element, direction, marks, ids.element), besideRows),
   refresh: () => ids.load(),
   question: () => ['tokens', state.text, app.params()],
 };
