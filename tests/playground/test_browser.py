@@ -660,18 +660,16 @@ def test_screenshots(
     """Takes the pictures of the guide; with TOKSMITH_PICTURES=1 the committed ones."""
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
     names = ["gpt2", "cl100k_base", "o200k_base"] if shot in ("four", "narrow") else ["cl100k_base"]
-    named: dict[str, Any] = {name: name for name in names}
+    lattice = {"unigram": vocab_dir / "sp_unigram_en.model"}
+    named: dict[str, Any] = lattice if shot == "lattice" else {name: name for name in names}
     if shot == "four":
         named["swift.toksmith"] = toksmith.train(corpora_dir / "taylorswift.txt", vocab_size=2000, progress=False)
-    if shot == "lattice":
-        named = {"unigram": vocab_dir / "sp_unigram_en.model"}
     narrow = shot == "narrow"
     with toksmith.play(named) as running:
         scheme = "dark" if shot in ("dark", "narrow") else "light"
         context = browser.new_context(viewport={"width": 360 if narrow else 1200, "height": 844}, color_scheme=scheme)
         seen = Seen(context.new_page(), running.url).open(text=FABLE)
-        for folded in ("#more", "#more-text"):  # as a visitor sees the first screen
-            seen.page.click(folded)
+        seen.page.evaluate("document.querySelectorAll('#more, #more-text').forEach((each) => each.click())")  # folded
         for name in [*named][: 2 if narrow else 4]:
             seen.page.check(f"input[value='{name}']")
         seen.page.locator(".rows .t[data-i='6']").first.click()

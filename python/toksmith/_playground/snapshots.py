@@ -86,7 +86,7 @@ def snapshot(
         fragment: Whether `html` is an element for another page, with its own
             style and script, instead of a page.
     Returns:
-        The HTML, with `save`. A paragraph with cl100k_base takes about 60 kB.
+        The HTML, with `save`. A paragraph with cl100k_base takes about 80 kB.
     Raises:
         InvalidOption: There are more than 4 tokenizers, or a piece is too long.
         UnknownId: `vocabulary` has an id that no token has.
