@@ -651,14 +651,17 @@ FABLE = (
 )
 
 
-@pytest.mark.parametrize("shot", ["light", "dark", "narrow", "four", "merges", "prompt", "languages", "vocabulary"])
+@pytest.mark.parametrize(
+    "shot", ["light", "dark", "narrow", "four", "merges", "lattice", "prompt", "languages", "vocabulary"]
+)
 def test_screenshots(
     browser: Any, shot: str, vocab_dir: Path, corpora_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Takes the pictures of the guide; with TOKSMITH_PICTURES=1 the committed ones."""
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
     names = ["gpt2", "cl100k_base", "o200k_base"] if shot in ("four", "narrow") else ["cl100k_base"]
-    named: dict[str, Any] = {name: name for name in names}
+    lattice = {"unigram": vocab_dir / "sp_unigram_en.model"}
+    named: dict[str, Any] = lattice if shot == "lattice" else {name: name for name in names}
     if shot == "four":
         named["swift.toksmith"] = toksmith.train(corpora_dir / "taylorswift.txt", vocab_size=2000, progress=False)
     narrow = shot == "narrow"
@@ -666,10 +669,11 @@ def test_screenshots(
         scheme = "dark" if shot in ("dark", "narrow") else "light"
         context = browser.new_context(viewport={"width": 360 if narrow else 1200, "height": 844}, color_scheme=scheme)
         seen = Seen(context.new_page(), running.url).open(text=FABLE)
+        seen.page.evaluate("document.querySelectorAll('#more, #more-text').forEach((each) => each.click())")  # folded
         for name in [*named][: 2 if narrow else 4]:
             seen.page.check(f"input[value='{name}']")
         seen.page.locator(".rows .t[data-i='6']").first.click()
-        seen.wait(".card", "merged from")
+        seen.wait(".card", "kind" if shot == "lattice" else "merged from")
         if shot == "four":
             seen.page.get_by_role("button", name="Next difference").click()
             seen.wait(".found", "Difference 1")
@@ -679,6 +683,11 @@ def test_screenshots(
             for _ in range(6):
                 seen.wait(".player", " of ")
                 seen.page.click("[aria-label=Step]")
+        if shot == "lattice":
+            seen.tab("merges")
+            seen.page.fill("#piece", "countryman")
+            seen.wait(".player", "place 1 of 11")
+            seen.page.get_by_role("button", name="Last step").click()
         if shot in ("prompt", "languages", "vocabulary"):
             seen.tab(shot)
         if shot == "prompt":

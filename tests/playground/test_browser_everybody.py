@@ -183,3 +183,34 @@ def test_forced_colours_keep_cuts_and_choices(browser: Any, playground: toksmith
             seen.page.evaluate(style, [f"#tabs [aria-selected={on}]", "backgroundColor"]) for on in ("true", "false")
         )
         assert chosen != other
+
+
+def exports() -> dict[str, str]:
+    """Each kind of page that the library writes, with right-to-left text."""
+    tok = toksmith.train([TEXT * 9, "نص عربي"], 290, progress=False)
+    text = f"{TEXT}\nنص عربي a"
+    folder = toksmith.explain.folder(tok, {"a.txt": text, "b/Cargo.lock": TEXT})
+    compared = toksmith.compare({"own": tok, "other": tok}, {"en": TEXT, "ar": "نص عربي"})
+    return {
+        "text": toksmith.explain.text(tok, text).to_html(),
+        "merges": toksmith.explain.merges(tok, " lowest").to_html(),
+        "folder": folder.to_html(),
+        "compare": compared.to_html(),
+        "snapshot": toksmith.snapshot(tok, text).html,
+        "notebook": f"<html lang=en><title>a</title><main><h1>a</h1>{toksmith.explain.text(tok, text)._repr_html_()}",
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["text", "merges", "folder", "compare", "snapshot", "notebook"])
+def test_axe_finds_nothing_in_exports(browser: Any, name: str, scheme: str) -> None:
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 390, "height": 844}, bypass_csp=True)
+    page = context.new_page()
+    page.set_content(exports()[name])
+    page.evaluate(axe_source())
+    assert page.evaluate(AXE, RULES) == []
+    assert page.locator("h1").count() == 1
+    if name in ("text", "snapshot", "notebook"):
+        whole = page.get_by_text("نص عربي", exact=False).first
+        assert whole.is_visible(), "the letters are joined in the whole text above the tokens"
+    context.close()

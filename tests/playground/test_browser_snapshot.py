@@ -237,7 +237,7 @@ def test_several_fragments_are_in_one_page(opened: Open) -> None:
 FABLE = "A countryman has a goose that lays a golden egg every day.\n한 시골 사람에게 매일 황금알을 낳는 거위가 있다.\n"
 
 
-@pytest.mark.parametrize("shot", ["explain", "snapshot", "snapshot-narrow"])
+@pytest.mark.parametrize("shot", ["snapshot", "snapshot-narrow"])
 def test_screenshots(opened: Open, shot: str, vocab_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Takes the pictures of the guide; with TOKSMITH_PICTURES=1 the committed ones."""
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))

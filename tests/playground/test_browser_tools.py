@@ -24,6 +24,37 @@ def storage_keys(seen: Seen) -> list[str]:
     return sorted(seen.page.evaluate("Object.keys(localStorage)"))
 
 
+def test_a_reload_right_after_a_change_keeps_it(seen: Seen) -> None:
+    seen.open(text="low")
+    seen.page.wait_for_timeout(500)  # the address has the first text
+    seen.page.evaluate("document.querySelector('#text').value = 'slow goose'")
+    with seen.page.expect_navigation():
+        seen.page.evaluate(
+            "document.querySelector('#text').dispatchEvent(new Event('input')); setTimeout(() => location.reload(), 20); 0"
+        )
+    seen.until("document.querySelector('#text')?.value === 'slow goose'")
+    seen.page.goto("about:blank")
+    seen.page.goto(seen.url)
+    seen.until("document.querySelector('#counts').textContent.includes('token')")
+    assert seen.page.input_value("#text") != "slow goose", "another address does not get it"
+
+
+def test_the_lattice_of_a_unigram_model_ends_in_its_tokens(browser: Any) -> None:
+    tok = toksmith.train("low lower lowest newest widest " * 9, 60, kind="unigram", progress=False)
+    with toksmith.play({"uni": tok}) as running, watched(browser, running.url) as seen:
+        seen.open(text="a newest low")
+        seen.tab("merges")
+        seen.page.fill("#piece", "newest")
+        seen.wait(".player", "place 1 of 7")
+        seen.page.get_by_role("button", name="Last step").click()
+        seen.wait(".player", "the best path")
+        [(ids, total)] = tok.encode_best("newest", 1)
+        titles = seen.page.locator(".lattice .chosen").evaluate_all("all => all.map((each) => each.title)")
+        assert titles == [f"id {id}" for id in ids]
+        assert f"{abs(total):.2f}" in seen.words(".player .said")
+        assert seen.page.locator("#panel .bad:visible").count() == 0
+
+
 # Models
 
 

@@ -76,7 +76,11 @@ def test_dragging_draws_the_tokenizer_of_each_size(seen: Seen) -> None:
     for _ in range(4):
         seen.page.keyboard.press("ArrowRight")
     size = int(seen.page.input_value("#train-number"))
-    assert 256 < size < most
+    assert 260 <= size < most, "a key is one token at least"
+    seen.page.keyboard.press("PageUp")
+    assert int(seen.page.input_value("#train-number")) == min(most, round(size * 1.5))
+    seen.page.keyboard.press("PageDown")
+    size = int(seen.page.input_value("#train-number"))
     own = train_tokenizer(TEXTS, size)
     until_drawn(seen, own.encode("slowest goose"))
     seen.wait(".train-figures", f"{sum(own.count(data) for data in TEXTS.values()):,} tokens for all texts")

@@ -31,7 +31,9 @@ from toksmith._render import (
     token_text,
     token_views,
 )
-from toksmith._render.html import BAR
+from toksmith._render.blocks import Bars, TokenText
+from toksmith._render.html import BAR, fragment
+from toksmith._render.pages import document
 from toksmith._render.terminal import TONES, hex_color, renderables
 from toksmith._render.view import COLORS, DARK, LIGHT, Colours, clusters
 
@@ -192,20 +194,27 @@ def test_tones_have_contrast_on_a_picture() -> None:
         assert style.color is None or contrast(hex_color(style.color), "#ffffff") >= 4.5
 
 
-STYLE = Path(toksmith.__file__).parent / "_playground" / "static" / "style.css"
+STYLE = Path(toksmith.__file__).parent / "_playground" / "static" / "parts.css"
 
 
-def test_the_playground_has_the_same_colours() -> None:
-    light, dark, dark_by_default, *_ = re.findall(  # then print
-        r"(?s):root[^{]*\{\s*color-scheme: \w+;(.*?)\}", STYLE.read_text(encoding="utf-8")
-    )
-    for block, colours in ((light, LIGHT), (dark, DARK), (dark_by_default, DARK)):
-        found = dict(re.findall(r"--([\w-]+): (#\w+);", block))
-        named = {name: value for name, value in colours._asdict().items() if isinstance(value, str)}
-        tokens = {f"c{place}": color for place, color in enumerate(colours.tokens)}
-        there = {name.replace("_", "-"): value for name, value in (named | tokens).items()}
-        own = {name: found[name] for name in there if name not in ("mark", "raw")}
-        assert own == {name: value for name, value in there.items() if name in own}
+def test_the_playground_and_snapshots_have_the_same_colours() -> None:
+    rules = STYLE.read_text(encoding="utf-8")
+    found = {name: pair for name, *pair in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", rules)}
+    for name, light in LIGHT._asdict().items():
+        if isinstance(light, str) and name not in ("mark", "raw"):  # the page has one colour for a whole token
+            assert found[name.replace("_", "-")] == [light, getattr(DARK, name)]
+    assert [found[f"c{place}"] for place in range(5)] == [*map(list, zip(LIGHT.tokens, DARK.tokens, strict=True))]
+
+
+def test_a_page_has_the_styles_of_a_notebook_as_classes() -> None:
+    tokens = [TokenView(97, b'a style="color:#444444"'), TokenView(98, b"b "), TokenView(256, b"\xff", special=True)]
+    view = View("a", [TokenText(tokens), Bars([("a", 1, "1")])])
+    page, part = document(view), fragment(view)
+    assert not re.search(r"<[^>]* style=", page)
+    rules = dict(re.findall(r"\.(k\d+)\{(.*)\}", page))
+    inlined = re.sub(r'class="(k\d+)"', lambda match: f'style="{rules[match[1]]}"', page)
+    inlined = re.sub(r"light-dark\((#\w+),#\w+\)", r"\1", inlined)
+    assert part.removeprefix("<div><p><strong>a</strong></p>").removesuffix("</div>") in inlined
 
 
 def test_special_tokens_have_a_separate_colour() -> None:

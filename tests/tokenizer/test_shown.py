@@ -125,8 +125,9 @@ def test_no_line_breaks_inside_a_token() -> None:
 
 
 def test_cells_break_between_tokens_and_short_captions_nowhere() -> None:
-    html = Sample((Table(["symbols"], [["▏ab▏cd"]], "a caption of some words"),))._repr_html_()
+    html = Sample((Table(["symbols"], [["▏ab▏cd" * 6], ["▏ab▏cd"]], "a caption of some words"),))._repr_html_()
     assert '<span style="white-space:nowrap">▏ab</span><wbr><span style="white-space:nowrap">▏cd</span></td>' in html
+    assert 'white-space:nowrap">▏ab▏cd</td>' in html
     assert re.search("<caption[^>]*white-space:nowrap[^>]*>a caption of some words", html)
     long = Sample((Table(["symbols"], [["x"]], "word " * 40),))._repr_html_()
     assert not re.search("<caption[^>]*nowrap", long)

@@ -70,7 +70,8 @@ def toks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, toksmith.Tokeniz
     large = toksmith.train(corpus, 1500, pattern="gpt2", progress=False)
     ranks = toksmith.load(ROOT / "crates" / "core" / "examples" / "small.tiktoken", pattern="cl100k")
     (path := tmp_path_factory.mktemp("models") / "it.model").write_bytes(drawn_model(Random(1)))
-    return {"small": small, "large": large, "ranks": ranks, "pieces": toksmith.load(path)}
+    unigram = toksmith.train(corpus, 1100, kind="unigram", progress=False)
+    return {"small": small, "large": large, "ranks": ranks, "pieces": toksmith.load(path), "unigram": unigram}
 
 
 def start(toks: dict[str, toksmith.Tokenizer], folder: Path) -> Iterator[Any]:

@@ -51,7 +51,7 @@ TEXT = """<section class="text" aria-label="{label}">
 def snapshot_document(title: str, part: str) -> str:
     """The page around a part without its own style."""
     allowed = f"{policy()}; base-uri 'none'; form-action 'none'"
-    body = f'<body class="toksmith-page">\n{part}\n</body>'
+    body = f'<body class="toksmith-page">\n<main>\n{part}\n</main>\n</body>'
     return _render.page_of(title, style(), body, policy=allowed)
 
 
@@ -168,11 +168,12 @@ def escape_line(text: str) -> str:
 
 
 # The data of one tokenizer in a snapshot: results of `toksmith.explain`, in fewer bytes. `table` has a row for each token that
-# the page can show: its drawn text, its bytes in hex, the index of its kind in `KINDS`, and, if the tokenizer merges, the rank
-# of its merge, the two symbols of that merge, the number of merges that use it, and 1 if merging makes it, else 0. A symbol is
-# an id, or `[drawn, hex]` if no token has its bytes. A merge is its place in the piece, and the pairs that can merge are listed
+# the page can show: its drawn text, its bytes in hex (0 if they are those of the drawn text, with its marks undone), the index of
+# its kind in `KINDS`, and, if the tokenizer merges, the rank of its merge (-1 if that is the id), the two symbols of that merge, the
+# number of merges that use it, and 0 if merging does not make it. A symbol is an id, or `[drawn, hex]` if no token has its bytes. A merge is its place in the piece, and the pairs that can merge are listed
 # once; `embedded.js` replays them.
 KINDS = ("whole", "starts inside", "ends inside", "inside", "byte", "special")
+UNMARKED = str.maketrans("·→↵", " \t\n")
 MOST_PIECES = 400  # of a text whose merges can be played
 LONGEST_PIECE = 128  # bytes of such a piece
 WORD_BEGINS = (b" ", b"\n", "▁".encode())
@@ -318,16 +319,16 @@ def merged_rows(tok: toksmith.Tokenizer, ids: Iterable[int]) -> Iterator[tuple[i
     queued = {*waiting}
     while waiting:
         tree = explain.token(tok, waiting.pop())
-        row: list[Any] = [_render.token_text(tree.token), tree.token.hex(), KINDS.index(tree.kind)]
+        row = look_of(tree.token, tree.kind)
         root = tree.nodes[tree.roots[0]] if tree.is_derivable else None
         if root is not None and root.left is not None and root.right is not None:
             parts = [explain.Symbol(tree.nodes[place].token, tree.nodes[place].id) for place in (root.left, root.right)]
-            row += [root.rank, *map(symbol_data, parts), len(tree.children), 1]
+            row += [-1 if root.rank == tree.id else root.rank, *map(symbol_data, parts), len(tree.children)]
             new = {part.id for part in parts if part.id is not None} - queued
             queued |= new
             waiting += new
         elif not tree.special:
-            row += [None, None, None, len(tree.children), int(tree.is_derivable)]
+            row += [None, None, None, len(tree.children), *([] if tree.is_derivable else [0])]
         yield tree.id, row
 
 
@@ -339,4 +340,10 @@ def plain_rows(tok: toksmith.Tokenizer, ids: Iterable[int]) -> Iterator[tuple[in
     span = f"{min(distinct)}-{max(distinct)}"
     for each in explain.search(tok, span, by="id", most=max(distinct) + 1).found:
         if each.id in distinct:
-            yield each.id, [_render.token_text(each.token), each.token.hex(), KINDS.index(each.kind)]
+            yield each.id, look_of(each.token, each.kind)
+
+
+def look_of(token: bytes, kind: str) -> list[Any]:
+    """The beginning of a token's row."""
+    shown = _render.token_text(token)
+    return [shown, 0 if shown.translate(UNMARKED).encode() == token else token.hex(), KINDS.index(kind)]

@@ -19,7 +19,7 @@ from .sources import Sources, load_sources
 
 MOST_TOKENIZERS = 4
 MOST_BYTES = 100_000  # of a text; the page has a note if a text is longer
-SLICE = 1000
+SLICE = 500
 
 
 class Snapshot:
@@ -86,7 +86,7 @@ def snapshot(
         fragment: Whether `html` is an element for another page, with its own
             style and script, instead of a page.
     Returns:
-        The HTML, with `save`. A paragraph with cl100k_base takes about 100 kB.
+        The HTML, with `save`. A paragraph with cl100k_base takes about 80 kB.
     Raises:
         InvalidOption: There are more than 4 tokenizers, or a piece is too long.
         UnknownId: `vocabulary` has an id that no token has.

@@ -77,25 +77,28 @@ def draw_line(line: Line, items: int | None, chars: int | None) -> Iterator[str]
 def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[str]:
     left = frozenset(table.left)
 
-    def cells(row: Sequence[str | Cell], tag: str, more: str = "") -> str:
+    def cells(row: Sequence[str | Cell], kind: str) -> str:
         tags = []
         for column, cell in enumerate(row):
             text, tone = (cell.text, cell.tone) if isinstance(cell, Cell) else (cell, "")
+            tag, more = ("th", SCOPE) if kind == "th" and text else ("td", "")  # a head has a name
             side = f"text-align:{'left' if column in left else 'right'}"
-            font = MONO if tag == "td" else ""  # cells hold tokens and figures
             wrap = WHOLE if len(text) <= SHORT else ""
-            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", font, wrap, TONES[tone])))
-            tags.append(f'<{tag}{more} style="{style}">{cell_html(text, chars)}</{tag}>')
+            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", wrap, TONES[tone])))
+            inner = escape_html(text, chars) if wrap else cell_html(text, chars)
+            tags.append(f'<{tag}{more} style="{style}">{inner}</{tag}>')
         return f"<tr>{''.join(tags)}</tr>"
 
-    head = f"<thead>{cells(table.heads, 'th', SCOPE)}</thead>" if any(table.heads) else ""
-    body = "\n".join(cells(row, "td") for row in islice(table.rows, items))
-    yield f'<table style="{SPACED}">{caption_html(table.caption, chars)}{head}<tbody>{body}</tbody></table>'
+    head = f"<thead>{cells(table.heads, 'th')}</thead>" if any(table.heads) else ""
+    body = html_element(
+        "tbody", MONO, "\n".join(cells(row, "td") for row in islice(table.rows, items))
+    )  # tokens and figures
+    yield f'<table style="{SPACED}">{caption_html(table.caption, chars)}{head}{body}</table>'
     yield from omission_note(len(table.rows), items, "rows")
 
 
 def cell_html(text: str, chars: int | None) -> str:
-    """The text of a cell; lines of ticked tokens break between two tokens only."""
+    """The text of a wide cell; lines of ticked tokens break between two tokens only."""
     if TICK not in text:
         return escape_html(text, chars)
     beginning = text if chars is None or len(text) <= chars else text[:chars]
@@ -232,12 +235,13 @@ def draw_bars(block: Bars, items: int | None, chars: int | None) -> Iterator[str
         wide = f"width:{round(100 * max(value, 0) / longest, 1):g}%"  # in a sanitiser's spelling
         bar = f'<div style="background-color:{BAR};height:12px;{wide}"></div>'
         rows.append(
-            f'<tr><td style="text-align:right;padding:0 8px;{MONO}">{escape_html(name, chars)}</td>'
+            f'<tr><td style="text-align:right;padding:0 8px">{escape_html(name, chars)}</td>'
             f'<td style="width:320px">{bar}</td>'
-            f'<td style="text-align:left;padding:0 8px;{MONO}">{escape_html(label, chars)}</td></tr>'
+            f'<td style="text-align:left;padding:0 8px">{escape_html(label, chars)}</td></tr>'
         )
     if rows:
-        yield f'<table style="{SPACED}">{caption_html(block.caption, chars)}<tbody>{"".join(rows)}</tbody></table>'
+        body = html_element("tbody", MONO, "".join(rows))
+        yield f'<table style="{SPACED}">{caption_html(block.caption, chars)}{body}</table>'
     yield from omission_note(len(block.bars), items, "bars")
 
 

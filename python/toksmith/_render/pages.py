@@ -12,11 +12,12 @@ Each series has its own dash and its own colour. Equal data give equal bytes.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .areas import place_areas
-from .blocks import Areas, Bars, Block, Table, TokenText, View
+from .blocks import Areas, Bars, Block, Branch, Table, TokenText, View
 from .html import DRAW, TokenTags, draw_clusters, escape_attribute, escape_html, right_to_left
 from .view import COLORS, DARK, LIGHT, TokenView
 
@@ -37,7 +38,11 @@ PAGE = """<!DOCTYPE html>
 """
 DOCUMENT_STYLE = """body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }
 h1 { font-size: 1.3rem; margin: 0.5rem 0; }
-main { overflow-x: auto; }"""
+.wide { overflow-x: auto; }"""
+# A tag with a style and no class; elsewhere `<` and `"` are escaped.
+STYLED = re.compile(r'(<[a-z]+\d?(?: (?!class=)[a-z-]+="[^"]*")*?) style="([^"]*)"')
+COLOR = re.compile("#[0-9a-f]{6}")
+DARK_OF = dict(zip((*LIGHT.tokens, *LIGHT._replace(tokens=())), (*DARK.tokens, *DARK._replace(tokens=())), strict=True))
 
 
 def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsafe-inline'") -> str:
@@ -52,15 +57,35 @@ def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsa
 def document(view: View) -> str:
     """One self-contained page; a treemap is drawn as areas."""
     style = AREAS_STYLE if any(isinstance(block, Areas) for block in view.blocks) else ""
-    lines = [f"<h1>{escape_html(view.title)}</h1>"]
-    for block in view.blocks:
-        lines += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
-    return page_of(view.title, f"\n{DOCUMENT_STYLE}{style}\n", main_body("\n".join(lines)))
+    return page_of_parts(view.title, style, [f"<h1>{escape_html(view.title)}</h1>", *page_blocks(view.blocks)])
 
 
-def main_body(inner: str) -> str:
-    """The body of a page whose only element is `main_body`."""
-    return f"<body>\n<main>\n{inner}\n</main>\n</body>"
+def page_blocks(blocks: Sequence[Block]) -> Iterator[str]:
+    """The blocks; tables and bars are in boxes that scroll, and a treemap is drawn as areas."""
+    for block in blocks:
+        inner = draw_areas(block) if isinstance(block, Areas) else "\n".join(DRAW[type(block)](block, None, None))
+        yield f'<div class="wide" tabindex="0">{inner}</div>' if isinstance(block, Table | Bars | Branch) else inner
+
+
+def page_of_parts(title: str, style: str, parts: Sequence[str]) -> str:
+    """The page of these elements, with a class for each of their styles; `style` is the page's own."""
+    inner, rules = with_classes("\n".join(parts))
+    return page_of(title, f"\n{DOCUMENT_STYLE}{style}{rules}\n", f"<body>\n<main>\n{inner}\n</main>\n</body>")
+
+
+def with_classes(html: str) -> tuple[str, str]:
+    r"""The HTML with a class in place of each style, and the rules of these classes, with the colours of both schemes.
+
+    >>> with_classes('<i style="color:#444444">a</i><b style="color:#444444">b</b>')
+    ('<i class="k0">a</i><b class="k0">b</b>', '\n.k0{color:light-dark(#444444,#d3d8de)}')
+    """
+    names: dict[str, str] = {}
+    html = STYLED.sub(lambda tag: f'{tag[1]} class="{names.setdefault(tag[2], f"k{len(names)}")}"', html)
+    return html, "".join(f"\n.{name}{{{COLOR.sub(in_both_schemes, style)}}}" for style, name in names.items())
+
+
+def in_both_schemes(color: re.Match[str]) -> str:
+    return f"light-dark({color[0]},{DARK_OF[color[0]]})" if color[0] in DARK_OF else color[0]
 
 
 def linked_tokens(tokens: Sequence[TokenView], marked: frozenset[int] = frozenset()) -> str:
@@ -98,31 +123,21 @@ AREA_NAMED = 1.5  # percent of the drawing's width; a wider area has its name in
 AREA_REACHED = 2.0  # in 1/10,000 of the drawing; the tab key reaches larger areas
 AREA_HEAD = 3.4  # height of a folder's name, in percent of the drawing's height
 AREA_STEPS = (("#cfe6ff", "#173a5c"), ("#e4edc0", "#374400"), ("#ffe0a3", "#5c4300"), ("#ffc4b3", "#6a2a18"))
-AREAS_STYLE = (
-    """
+AREAS_STYLE = """
 .areas { position: relative; width: 100%; height: min(52rem, max(30rem, 55vw)); list-style: none; margin: .5rem 0; padding: 0; }
 .areas li { position: absolute; overflow: hidden; border: 1px solid Canvas; box-sizing: border-box; font-size: .8rem; line-height: 1.25; padding: 0 .2em;
-  white-space: nowrap; text-overflow: ellipsis; color: #17191c; }
-.areas .folder { background: #d5d8dc; font-weight: 600; }
-.areas li:focus { outline: 3px solid #0b57d0; outline-offset: -3px; z-index: 1; }
+  white-space: nowrap; text-overflow: ellipsis; color: light-dark(#17191c, #eceef1); }
+.areas .folder { background: light-dark(#d5d8dc, #383d44); font-weight: 600; }
+.areas li:focus { outline: 3px solid light-dark(#0b57d0, #8ab4f8); outline-offset: -3px; z-index: 1; }
 .areas .said { display: none; }
 .areas li:hover > .said, .areas li:focus > .said { display: block; position: fixed; left: .5rem; bottom: .5rem; z-index: 2; background: Canvas;
   color: CanvasText; border: 2px solid #767c85; padding: .4rem .7rem; font-weight: 400; white-space: normal; max-width: 90vw; }
-.key { display: inline-block; padding: 0 .5em; margin-right: .5em; color: #17191c; border: 1px solid #767c85; }
-"""
-    + "\n".join(f".a{step} {{ background-color: {light}; }}" for step, (light, _) in enumerate(AREA_STEPS))
-    + """
-.struck { background-image: repeating-linear-gradient(45deg, transparent 0 5px, rgb(0 0 0 / 22%) 5px 7px); text-decoration: line-through; }
-@media (prefers-color-scheme: dark) {
-.areas li, .key { color: #eceef1; }
-.areas .folder { background: #383d44; }
-.areas li:focus { outline-color: #8ab4f8; }
-"""
-    + "\n".join(f".a{step} {{ background-color: {dark}; }}" for step, (_, dark) in enumerate(AREA_STEPS))
-    + """
-.struck { background-image: repeating-linear-gradient(45deg, transparent 0 5px, rgb(255 255 255 / 25%) 5px 7px); }
-}
-@media (forced-colors: active) { .areas li { border: 1px solid CanvasText; } }"""
+.key { display: inline-block; padding: 0 .5em; margin-right: .5em; color: light-dark(#17191c, #eceef1); border: 1px solid #767c85; }
+.struck { background-image: repeating-linear-gradient(45deg, transparent 0 5px, light-dark(rgb(0 0 0 / 22%), rgb(255 255 255 / 25%)) 5px 7px);
+  text-decoration: line-through; }
+@media (forced-colors: active) { .areas li { border: 1px solid CanvasText; } }
+""" + "\n".join(
+    f".a{step} {{ background-color: light-dark({light}, {dark}); }}" for step, (light, dark) in enumerate(AREA_STEPS)
 )
 
 
@@ -162,10 +177,8 @@ INKS = (
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4")
 SIGN = 3.6  # half of the width of a digit
 MARGIN = 0.06  # of the range of values, above and below
-REPORT_STYLE = """body {{ background: {light.page}; color: {light.ink}; font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto;
-  max-width: 66rem; padding: 0 1rem; }}
-h1 {{ font-size: 1.3rem; margin: 0.5rem 0; }}
-.wide {{ overflow-x: auto; }}
+REPORT_STYLE = f"""
+body {{ background: light-dark({LIGHT.page}, {DARK.page}); color: light-dark({LIGHT.ink}, {DARK.ink}); max-width: 66rem; }}
 .wide table {{ max-width: 62rem; width: max-content; }}
 .charts {{ display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); margin: 1rem 0; }}
 figure {{ margin: 0; }}
@@ -174,15 +187,13 @@ svg {{ display: block; height: auto; max-width: 40rem; width: 100%; }}
 svg text {{ fill: currentColor; font-family: system-ui, sans-serif; font-size: 12px; }}
 .axis {{ stroke: currentColor; stroke-opacity: 0.55; }}
 .grid {{ stroke: currentColor; stroke-opacity: 0.15; }}
-.range {{ fill: {light.accent}; fill-opacity: 0.13; }}
+.range {{ fill: light-dark({LIGHT.accent}, {DARK.accent}); fill-opacity: 0.16; }}
 .key {{ display: flex; flex-wrap: wrap; font-size: 0.85rem; gap: 0.1rem 1rem; list-style: none; margin: 0.2rem 0 0; padding: 0; }}
 .key svg {{ display: inline-block; margin-right: 0.4rem; vertical-align: middle; width: 2rem; }}
-{light_inks}
-@media (prefers-color-scheme: dark) {{
-body {{ background: {dark.page}; color: {dark.ink}; }}
-.range {{ fill: {dark.accent}; fill-opacity: 0.22; }}
-{dark_inks}
-}}"""
+""" + "\n".join(
+    f".s{place} {{ color: light-dark({light}, {dark}); stroke: currentColor; fill: currentColor; }}"
+    for place, (light, dark) in enumerate(INKS)
+)
 
 
 @dataclass(frozen=True)
@@ -209,24 +220,12 @@ def report(view: View, charts: Sequence[Curves]) -> str:
     place = next(
         (place for place, block in enumerate(view.blocks) if isinstance(block, Table | Bars)), len(view.blocks)
     )
-    parts = [f"<h1>{escape_html(view.title)}</h1>", *report_blocks(view.blocks[:place])]
+    parts = [f"<h1>{escape_html(view.title)}</h1>", *page_blocks(view.blocks[:place])]
     full = [chart for chart in charts if any(chart.series.values())]
     if full:
         parts.append(f'<div class="charts">{"".join(map(curves_figure, full))}</div>')
-    parts += report_blocks(view.blocks[place:])
-    inks = [
-        [f".s{place} {{ stroke: {pair[dark]}; fill: {pair[dark]}; }}" for place, pair in enumerate(INKS)]
-        for dark in (0, 1)
-    ]
-    style = REPORT_STYLE.format(light=LIGHT, dark=DARK, light_inks="\n".join(inks[0]), dark_inks="\n".join(inks[1]))
-    return page_of(view.title, style, main_body("\n".join(parts)))
-
-
-def report_blocks(blocks: Sequence[Block]) -> Iterator[str]:
-    """The blocks; tables and bars are in boxes that scroll."""
-    for block in blocks:
-        inner = "\n".join(DRAW[type(block)](block, None, None))
-        yield f'<div class="wide" tabindex="0">{inner}</div>' if isinstance(block, Table | Bars) else inner
+    parts += page_blocks(view.blocks[place:])
+    return page_of_parts(view.title, REPORT_STYLE, parts)
 
 
 def curves_figure(chart: Curves) -> str:

@@ -1,6 +1,7 @@
 // The views of a page: an answer for each checked request, as the local server gives it.
 
 import { isWhole, textOf, tokenText } from "./drawing.js";
+import { lattice } from "./lattice.js";
 import { keyOf, refuse, spelt, symbolValues, treeOf } from "./model.js";
 import { colours, lowerBound } from "./rows.js";
 
@@ -125,9 +126,12 @@ function piece(request) {
   let last = Math.min(byte + NEAR, data.length);
   while (last < data.length && (data[last] & 0xc0) === 0x80) last--;
   const near = data.subarray(start, last);
+  const isUnigram = request.own.model.header.kind === "unigram"; // a word, because a whole text is one piece
+  const words = () => [...textOf(near).matchAll(/[ \t\n\r\f\v]*[^ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g)].map((found) => new TextEncoder().encode(textOf(near).slice(0, found.index + found[0].length)).length);
   let begin = 0;
-  for (const end of pieceEnds(request.own, textOf(near), request.special)) {
-    if (start + begin <= byte && byte < start + end) return { piece: textOf(near.subarray(begin, end)), start: start + begin, end: start + end };
+  for (const end of isUnigram ? words() : pieceEnds(request.own, textOf(near), request.special)) {
+    const found = textOf(near.subarray(begin, end));
+    if (start + begin <= byte && byte < start + end) return { piece: isUnigram ? found.replace(/^[ \t\n\r\f\v]+/, "") : found, start: start + begin, end: start + end };
     begin = end;
   }
   return { piece: "", start: byte, end: byte };
@@ -140,8 +144,10 @@ function propose(request) {
   const cut = describe(own, request.name, used, "text");
   const data = new TextEncoder().encode(used);
   const pieces = new Map();
+  const isUnigram = own.model.header.kind === "unigram"; // words, because a whole text is one piece
+  if (isUnigram) for (const word of used.split(/[ \t\n\r\f\v]+/)) if (word && new TextEncoder().encode(word).length < 40) pieces.set(word, { bytes: new TextEncoder().encode(word), count: 2 });
   let [start, last] = [0, 0];
-  for (const end of cut.piece_ends) {
+  for (const end of isUnigram ? [] : cut.piece_ends) {
     const first = last;
     while (last < cut.tokens.length && cut.tokens[last].end <= end) last++;
     const found = data.subarray(start, end);
@@ -161,6 +167,7 @@ function propose(request) {
 
 function merges(request) {
   const { model, tok } = request.own;
+  if (model.header.kind === "unigram") return lattice(request.own, request.name, request.string("piece"));
   const bytes = new TextEncoder().encode(request.string("piece"));
   const [steps, merged] = model.steps(model.symbols(bytes));
   const whole = model.header.whole_piece && bytes.length ? model.id(bytes) : null;

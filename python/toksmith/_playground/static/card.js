@@ -1,7 +1,7 @@
 // The facts about one token: the card next to the rows, for the pointer and for the focus.
 
 import { ask } from './api.js';
-import { count, h, hexBytes, num, spoken } from './dom.js';
+import { count, h, hexBytes, num, spoken, tokenTag } from './dom.js';
 
 const KINDS = {
   whole: 'whole characters', 'starts inside': 'starts inside a character', 'ends inside': 'ends inside a character',
@@ -67,7 +67,7 @@ export class Card {
     this.element.classList.remove('empty');
     this.element.replaceChildren(
       h('button', { type: 'button', className: 'close', 'aria-label': 'Close what is known of the token', onclick: () => this.clear() }, '×'),
-      h('p', { className: 'card-token' }, h('bdi', { className: `t s c${token.colour ?? token.place % 5}${token.special ? ' special' : ''}` }, token.shown || '⌀')),
+      h('p', { className: 'card-token' }, tokenTag(token, token.place, { title: null, looks: 's' })),
       h('dl', {}, facts.map(([term, said]) => [h('dt', {}, term), h('dd', {}, said)])),
       h('p', { className: 'group' }, h('button', { type: 'button', onclick: () => this.app.open('forest', { which, id: token.id }) }, this.look),
         ' ', this.app.playable?.(which, token) === false ? null : h('button', { type: 'button', onclick: () => this.app.openPiece(which, token) }, 'Play its merges')),

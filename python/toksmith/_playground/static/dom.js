@@ -62,16 +62,17 @@ export function spoken(shown) {
   return said.replaceAll(/ +/g, ' ').trim() || 'nothing';
 }
 
+// One token: its drawn text in the colour of its place. With `onclick` it is a button.
+export function tokenTag(token, place, { onclick = null, title = `${token.id ?? 'no token'}: ${hexBytes(token.hex ?? '')}`, looks = '' } = {}) {
+  const attributes = { className: `t c${token.colour ?? place % 5} ${token.special ? 'special ' : ''}${looks}`.trim(), title, 'data-hex': token.hex, 'data-id': token.id };
+  const shown = token.shown || '⌀';
+  if (!onclick) return h('bdi', attributes, shown);
+  return h('button', { ...attributes, type: 'button', onclick: () => onclick(token, place), 'aria-label': `${spoken(token.shown)}, id ${token.id}` }, h('bdi', {}, shown));
+}
+
 // Tokens in a line, each with the drawn text from the server.
-export function chips(tokens, { onclick = null, label = 'tokens' } = {}) {
-  return h('p', { className: 'chips', 'aria-label': label, role: 'group' }, tokens.map((token, place) => {
-    const attributes = {
-      className: `t c${place % 5}${token.special ? ' special' : ''}`,
-      title: `${token.id ?? 'no token'}: ${hexBytes(token.hex)}`,
-    };
-    if (!onclick) return [h('bdi', { ...attributes, 'data-hex': token.hex }, token.shown), h('wbr')];
-    return [h('button', { ...attributes, 'data-hex': token.hex, type: 'button', onclick: () => onclick(token, place), 'aria-label': `${spoken(token.shown)}, id ${token.id}` }, h('bdi', {}, token.shown)), h('wbr')];
-  }));
+export function chips(tokens, { onclick = null, label = 'tokens', title = null } = {}) {
+  return h('p', { className: 'chips', 'aria-label': label, role: 'group' }, tokens.map((token, place) => [tokenTag(token, place, { onclick, ...(title && { title: title(token) }) }), h('wbr')]));
 }
 
 export function bar(part, className = '') {

@@ -7,12 +7,18 @@ const KIND_NAMES = ['whole', 'starts inside', 'ends inside', 'inside', 'byte', '
 const named = new Map(data.tokenizers.map((own) => [own.name, own]));
 const key = (left, right) => `${JSON.stringify(left)} ${JSON.stringify(right)}`;
 
+const MARKS = { '·': ' ', '→': '\t', '↵': '\n' };
+
+export function hexOf(text) {
+  return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 // A token of the table; null if the snapshot does not have it.
 export function known(own, id) {
   const row = own.table[id];
   if (!row) return null;
   const [shown, hex, kind, rank = null, left = null, right = null, uses = 0, derivable = 1] = row;
-  return { id: Number(id), shown, hex, kind: KIND_NAMES[kind], rank, left, right, uses, derivable: derivable === 1 };
+  return { id: Number(id), shown, hex: hex || hexOf(shown.replaceAll(/[·→↵]/g, (mark) => MARKS[mark])), kind: KIND_NAMES[kind], rank: rank === -1 ? Number(id) : rank, left, right, uses, derivable: derivable === 1 };
 }
 
 // A symbol is an id, or its drawn text and its bytes if no token has these.

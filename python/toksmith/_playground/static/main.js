@@ -4,7 +4,7 @@ import { about, ask, Cancelled, connection, Gone, hasServer, Refused } from './a
 import { points, TextBox } from './box.js';
 import { Card } from './card.js';
 import { copyTexts } from './copied.js';
-import { $, count, h, num, say } from './dom.js';
+import { $, count, h, num, say, tokenTag } from './dom.js';
 import { Earlier } from './earlier.js';
 import { Files } from './files.js';
 import { Ids } from './ids.js';
@@ -17,7 +17,7 @@ import { Models } from './models.js';
 import { ViewPanel } from './panel.js';
 import { LONG, TokenRows } from './rows.js';
 import { exportView, startSharing } from './sharing.js';
-import { declare, fromFragment, initial, toFragment, WALKED } from './state.js';
+import { declare, fromFragment, initial, leave, toFragment, WALKED } from './state.js';
 import { Tabs } from './tabs.js';
 import { startTheme } from './theme.js';
 import { GROUPS, LEFT_OUT, VIEWS } from './views.js';
@@ -101,11 +101,11 @@ const compareBar = h('div', { className: 'compare', hidden: true },
   h('p', { className: 'found' }));
 const legend = h('p', { className: 'names' });
 const marks = h('p', { className: 'switch' }, h('label', {}, h('input', { type: 'checkbox', id: 'marks', onchange: (event) => set({ marks: Number(event.target.checked) }) }), ' Show white space'));
-const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens in the order of the text; a row runs as its line does, from right to left.');
+const direction = h('p', { className: 'dim', hidden: true }, 'Arabic and Hebrew: the text with its letters joined, and below it the tokens. A line that begins with such letters runs from right to left.');
 
 const besideRows = h('div', { className: 'right' });
 app.tokens = {
-  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, direction, rows.element, marks, ids.element), besideRows),
+  element: h('div', { className: 'tokens' }, h('div', { className: 'left' }, compareBar, legend, rows.element, direction, marks, ids.element), besideRows),
   refresh: () => ids.load(),
   question: () => ['tokens', state.text, app.params()],
 };
@@ -131,8 +131,11 @@ function saveSoon() {
     const { fragment } = await toFragment(state);
     if (savedOnce) history.replaceState(place(), '', `#${fragment}`);
     savedOnce = true;
+    saving = null;
   }, 300);
 }
+
+addEventListener('pagehide', () => saving !== null && leave(state));
 
 // An id is not requested from a tokenizer that does not have it.
 let lastTokenizer = null;
@@ -287,7 +290,7 @@ async function nextDifference(back) {
       return;
     }
     compared = { text: state.text, start: found.start };
-    const cuts = found.tokens.map((tokens, which) => h('span', { className: 'cut' }, h('strong', {}, `${state.toks[which]} `), tokens.map(([, id, token, colour]) => h('bdi', { className: `t s c${colour}`, title: `id ${id}` }, token))));
+    const cuts = found.tokens.map((tokens, which) => h('span', { className: 'cut' }, h('strong', {}, `${state.toks[which]} `), tokens.map(([, id, token, colour]) => tokenTag({ colour, shown: token }, 0, { title: `id ${id}`, looks: 's' }))));
     compareBar.querySelector('.found').replaceChildren(`Difference ${num(found.number + 1)} of ${num(found.total)}, byte ${num(found.start)}: `, ...cuts);
     const most = found.tokens.reduce((best, tokens, which) => (tokens.length > found.tokens[best].length ? which : best), 0);
     rows.first = Number.MAX_SAFE_INTEGER;

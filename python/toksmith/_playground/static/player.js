@@ -94,8 +94,12 @@ export class Player {
   }
 
   draw(stage, step) {
+    return [h('p', { className: 'said' }, `${num(step + 1)} of ${num(this.stages.length)}: ${this.words(stage)}.`), ...this.drawn(stage)];
+  }
+
+  drawn(stage) {
     const { found } = this;
-    const head = [h('p', { className: 'said' }, `${num(step + 1)} of ${num(this.stages.length)}: ${this.words(stage)}.`)];
+    const head = [];
     if (found.cut !== 1) head.push(h('p', { className: 'warn' }, `The tokenizer cuts these bytes into ${found.cut} pieces; here they are merged as one.`));
     if (stage.whole !== undefined) {
       return [...head, h('div', { className: 'symbols' }, this.symbol({ shown: found.piece.shown, id: stage.whole }, 0, 'chosen')), h('p', { className: 'dim' }, 'It becomes this token at once. The following steps show what would happen without the lookup.')];

@@ -2,7 +2,7 @@
 
 import { Card } from './card.js';
 import { count, h, hexBytes, num, say, sayIn, table } from './dom.js';
-import { data, known, root } from './embedded.js';
+import { data, hexOf, known, root } from './embedded.js';
 import { Player } from './player.js';
 
 const MOST_FOUND = 100;
@@ -136,7 +136,7 @@ function chooser(element, name) {
 // Vocabulary
 
 const QUERIES = {
-  text: (query) => pattern([...new TextEncoder().encode(query)].map((byte) => byte.toString(16).padStart(2, '0')).join('')),
+  text: (query) => pattern(hexOf(query)),
   bytes(query) {
     const plain = query.replace(/0x|[\s,]/gi, '').toLowerCase();
     return /^(?:[0-9a-f]{2}|\?\?)+$/.test(plain) ? pattern(plain.replaceAll('??', '..')) : null;
@@ -160,7 +160,7 @@ function pattern(hex) {
 
 const by = h('select', { id: `${app.prefix}by`, onchange: asked }, [['text', 'text'], ['bytes', 'bytes, such as e2 98 ??'], ['id', 'id, such as 300-320']].map(([value, label]) => h('option', { value }, label)));
 const query = h('input', { id: `${app.prefix}query`, type: 'search', spellcheck: false, autocomplete: 'off', oninput: asked });
-const answer = h('div', { className: 'answer' });
+const answer = h('div', { className: 'answer', role: 'region', 'aria-label': 'Tokens found', tabIndex: 0 });
 
 function search() {
   const own = data.tokenizers[state.which];

@@ -34,8 +34,29 @@ async function through(stream, bytes) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 }
 
+const changed = (state) => Object.fromEntries(Object.entries(state).filter(([name, value]) => name in KINDS && value !== initial[name] && value !== null));
+const known = (read) => Object.fromEntries(Object.entries(read).filter(([name, value]) => name in KINDS && fits(KINDS[name], value)));
+
+// Stores a state that the address does not have yet, for this tab's next page with the same address.
+const LEFT = 'toksmith-left';
+export function leave(state) {
+  try {
+    sessionStorage.setItem(LEFT, JSON.stringify({ hash: location.hash, state: changed(state) }));
+  } catch { /* no storage, or the text is too long for it */ }
+}
+
+function takeLeft() {
+  try {
+    const { hash, state } = JSON.parse(sessionStorage.getItem(LEFT));
+    sessionStorage.removeItem(LEFT);
+    return hash === location.hash ? known(state) : null;
+  } catch {
+    return null;
+  }
+}
+
 export async function toFragment(state) {
-  const kept = Object.fromEntries(Object.entries(state).filter(([name, value]) => name in KINDS && value !== initial[name] && value !== null));
+  const kept = changed(state);
   const write = async (value) => {
     const deflated = await through(new CompressionStream('deflate-raw'), new TextEncoder().encode(JSON.stringify(value)));
     let binary = '';
@@ -51,6 +72,8 @@ export async function toFragment(state) {
 }
 
 export async function fromFragment(fragment) {
+  const left = takeLeft();
+  if (left) return { state: left, problem: null };
   if (!fragment) return { state: {}, problem: null };
   const [version, body] = fragment.split('.', 2);
   if (/^[0-9]+$/.test(version) && Number(version) > FORMAT) {
@@ -60,8 +83,7 @@ export async function fromFragment(fragment) {
     if (Number(version) !== FORMAT) throw new Error('no format');
     const deflated = Uint8Array.from(atob(body.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
     const read = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await through(new DecompressionStream('deflate-raw'), deflated)));
-    const known = Object.entries(read).filter(([name, value]) => name in KINDS && fits(KINDS[name], value));
-    return { state: Object.fromEntries(known), problem: null };
+    return { state: known(read), problem: null };
   } catch {
     return { state: {}, problem: 'The link is damaged: the part after # cannot be read.' };
   }

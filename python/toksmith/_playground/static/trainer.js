@@ -11,6 +11,7 @@ import { TrainerTexts } from './trainer_texts.js';
 
 const SENTENCE = 160; // characters of your text
 const STEPS = 1000; // of the slider
+const FACTORS = { ArrowRight: 1.01, ArrowUp: 1.01, ArrowLeft: 1 / 1.01, ArrowDown: 1 / 1.01, PageUp: 1.5, PageDown: 1 / 1.5 }; // of the size, at least one token
 
 export class Trainer {
   constructor(app) {
@@ -31,7 +32,7 @@ export class Trainer {
       choice('trainPattern', 'Split pattern', [...app.page().patterns.map((name) => [name, name]), ['', 'none: texts are not split']]),
       choice('trainTies', 'Of equal pairs merges', [['lowest_ids', 'that with the lowest ids'], ['first_seen', 'that seen first']]),
       field('Special tokens', { name: 'trainSpecial', type: 'text', spellcheck: false, placeholder: '<|end|>', onchange: (event) => app.set({ trainSpecial: event.target.value }) }, ' separated by spaces'));
-    this.slider = h('input', { type: 'range', id: 'train-size', className: 'wide', min: 0, max: STEPS, step: 1, disabled: true, oninput: () => this.drag(this.sizeAt(Number(this.slider.value))) });
+    this.slider = h('input', { type: 'range', id: 'train-size', className: 'wide', min: 0, max: STEPS, step: 1, disabled: true, oninput: () => this.drag(this.sizeAt(Number(this.slider.value))), onkeydown: (event) => this.onkey(event) });
     this.number = h('input', { type: 'number', id: 'train-number', 'aria-label': 'Vocabulary size as a number', step: 1, disabled: true, onchange: () => this.typed() });
     this.state = h('p', { className: 'dim train-state' });
     this.curve = new Curve();
@@ -149,6 +150,16 @@ export class Trainer {
   placeOf(size) {
     const { least, most } = this.range;
     return most > least ? Math.round((Number(this.slider.max) * Math.log(size / least)) / Math.log(most / least)) : 0;
+  }
+
+  onkey(event) {
+    const factor = FACTORS[event.key];
+    if (!factor || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const { least, most } = this.range;
+    const size = factor > 1 ? Math.max(this.size + 1, Math.round(this.size * factor)) : Math.min(this.size - 1, Math.round(this.size * factor));
+    this.drag(Math.max(least, Math.min(most, size)));
+    this.slider.value = this.placeOf(this.size);
   }
 
   drag(size) {

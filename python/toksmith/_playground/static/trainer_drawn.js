@@ -1,6 +1,6 @@
 // The drawings of the live trainer for one size.
 
-import { bar, count, h, num } from './dom.js';
+import { bar, chips, count, h, num } from './dom.js';
 
 const WIDE = 640;
 const HIGH = 120;
@@ -48,8 +48,7 @@ export class Curve {
 
 // Buttons that choose the token whose tree is drawn.
 export function tokenButtons(tokens, choose, label, title = (token) => `id ${token.id}`) {
-  return h('p', { className: 'chips', role: 'group', 'aria-label': label }, tokens.map((token, place) => [
-    h('button', { type: 'button', className: `t c${token.colour ?? place % 5}`, title: title(token), 'aria-label': `${token.shown}, id ${token.id}`, 'data-id': token.id, onclick: () => choose(token.id) }, token.shown), h('wbr')]));
+  return chips(tokens, { onclick: ({ id }) => choose(id), label, title });
 }
 
 export function languageRows(languages, most) {

@@ -105,7 +105,10 @@ def new_name(name: str, taken: Mapping[str, object]) -> str:
 def proposals(tok: toksmith.Tokenizer, text: str) -> dict[str, Any]:
     """Pieces and tokens of the beginning of a text: long pieces of several tokens and long tokens first."""
     cut = explain.text(tok, text[:NEAR] if text[:NEAR].strip() else SAMPLE)
-    pieces = {cut.text[start:end]: len(tokens) for start, end, tokens in cut.rows() if end - start < 100}
+    if tok.model.kind == "unigram":  # words, because a whole text is one piece
+        pieces = {word: 2 for word in cut.text.split() if len(word) < 40}
+    else:
+        pieces = {cut.text[start:end]: len(tokens) for start, end, tokens in cut.rows() if end - start < 100}
     long = sorted((data for data in pieces if len(data) > 3), key=lambda data: (pieces[data] == 1, -len(data)))
     special = frozenset(tok.special_tokens.values())
     tokens = {token.id: token for token in cut.tokens if token.id not in special}

@@ -10,6 +10,7 @@ import toksmith
 from toksmith import explain
 from toksmith._render import Shown
 
+from ..lattice import lattice
 from ..snapshots import snapshot
 from .view_request import ViewRequest
 from .windows import compare_texts
@@ -78,6 +79,9 @@ def doctor(request: ViewRequest) -> Shown:
 
 
 def merges(request: ViewRequest) -> Shown:
+    """How a piece becomes tokens: by merges, or in a unigram model by the best path through its lattice."""
+    if request.tok.model.kind == "unigram":
+        return lattice(request.tok, request.names[request.which], request.string("piece"))
     return explain.merges(request.tok, request.string("piece"))
 
 

@@ -5,6 +5,7 @@ The library makes all cuts; after an edit, only the part that the edit can chang
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -182,7 +183,13 @@ def piece(request: ViewRequest) -> dict[str, Any]:
         while start < byte and 0x80 <= data[start] < 0xC0:
             start += 1
     near = data[start : byte + NEAR].decode("utf-8", "ignore").encode()
-    for begin, end, _ in explain.text(request.tok, near, special=request.special).rows():
+    is_unigram = request.tok.model.kind == "unigram"
+    if is_unigram:  # a word, because a whole text is one piece
+        spans = [match.span() for match in re.finditer(rb"\s*\S+|\s+$", near)]
+    else:
+        spans = [(begin, end) for begin, end, _ in explain.text(request.tok, near, special=request.special).rows()]
+    for begin, end in spans:
         if start + begin <= byte < start + end:
-            return {"piece": near[begin:end].decode("utf-8", "replace"), "start": start + begin, "end": start + end}
+            found = near[begin:end].strip() if is_unigram else near[begin:end]
+            return {"piece": found.decode("utf-8", "replace"), "start": start + begin, "end": start + end}
     return {"piece": "", "start": byte, "end": byte}
