@@ -4,15 +4,16 @@
 # make test-web: the module gives the ids of the native engine, in node.
 .PHONY: web playground test-web
 
-WEB := $(shell find crates/web/js -type f) crates/web/Cargo.toml scripts/web.sh scripts/classic_js.py
+WEB := $(shell find crates/web/js -type f) crates/web/Cargo.toml scripts/web.sh scripts/classic_js.py \
+    python/toksmith/_playground/bundle.py
 
 web: build/web/.built
 
-build/web/.built: $(NATIVE) $(WEB)
-	bash scripts/web.sh build/web
+build/web/.built: $(NATIVE) $(WEB) | .venv/.built
+	PYTHON=$(PY) bash scripts/web.sh build/web
 	@touch $@
 
-playground: build/web/.built .venv/.built
+playground: build/web/.built
 	PYTHONPATH=scripts $(PY) -m docs_site.playground build/playground
 
 test-web: build/web/.built .venv/.tools

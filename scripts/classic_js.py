@@ -9,64 +9,29 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import re
 import sys
 from pathlib import Path
 
-IMPORT = re.compile(r'import\s+(?:\{([^}]*)\}|\* as (\w+))\s+from\s+["\'](\.{1,2}/[^"\']+)["\'];?')
-LATER = re.compile(r'\bawait import\(["\'](\./[^"\']+)["\']\)')
-EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) ([\w$]+))", re.MULTILINE)
-LEFT = re.compile(r'^(?:import|export)\b.*|import\(["\']\..*', re.MULTILINE)
-
-
-class Bundle:
-    """Modules as functions that give their names, in the order in which they need each other."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.numbers: dict[Path, int | None] = {}
-
-    def add(self, path: Path) -> str:
-        """Adds a module after the modules that it imports; returns the variable that has its names."""
-        if path not in self.numbers:
-            self.numbers[path] = None
-            code, names = self.translate(path)
-            self.numbers[path] = len(self.parts)
-            exports = ", ".join(names)
-            self.parts.append(f"const m{self.numbers[path]} = (() => {{\n{code}\nreturn {{ {exports} }};\n}})();\n")
-        if self.numbers[path] is None:
-            raise ValueError(f"{path} imports itself through another module")
-        return f"m{self.numbers[path]}"
-
-    def translate(self, path: Path) -> tuple[str, list[str]]:
-        """The code of a module without imports and exports, and the names that it exports."""
-
-        def named(match: re.Match[str]) -> str:
-            variable = self.add((path.parent / match[3]).resolve())
-            names = match[2] or "{" + match[1].replace(" as ", ": ") + "}"
-            return f"const {names} = {variable};"
-
-        code = IMPORT.sub(named, path.read_text("utf-8"))
-        code = LATER.sub(lambda match: self.add((path.parent / match[1]).resolve()), code)
-        names = EXPORT.findall(code)
-        code = EXPORT.sub("", code)
-        if left := LEFT.search(code):
-            raise ValueError(f"{path}: {left[0]!r} has a form that this script does not translate")
-        return code.replace("import.meta.url", "globalThis.toksmithFiles.url"), names
+from toksmith._playground.bundle import Bundle
 
 
 def worker_code(path: Path) -> str:
     """The text of a classic worker."""
     bundle = Bundle()
     code, _ = bundle.translate(path.resolve())
-    return f"globalThis.toksmithFiles ??= {{}};\n{''.join(bundle.parts)}(async () => {{\n{code}}})();\n"
+    return with_address(f"globalThis.toksmithFiles ??= {{}};\n{''.join(bundle.parts)}(async () => {{\n{code}}})();\n")
 
 
 def page_code(name: str, *paths: Path) -> str:
     """A script that makes the names of modules those of a global."""
     bundle = Bundle()
     names = ", ".join(f"...{bundle.add(path.resolve())}" for path in paths)
-    return f"globalThis.{name} = (() => {{\n{''.join(bundle.parts)}return {{ {names} }};\n}})();\n"
+    return with_address(f"globalThis.{name} = (() => {{\n{''.join(bundle.parts)}return {{ {names} }};\n}})();\n")
+
+
+def with_address(code: str) -> str:
+    """The code with the address of the files in place of that of a module, which a script does not have."""
+    return code.replace("import.meta.url", "globalThis.toksmithFiles.url")
 
 
 def held_file(name: str, data: bytes) -> str:

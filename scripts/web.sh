@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Usage: scripts/web.sh [FOLDER]
+# Usage: [PYTHON=PYTHON] scripts/web.sh [FOLDER]
 # Builds two WebAssembly modules and writes them, with the ES module around them, into FOLDER: a small one without a regex
 # engine, which pages load, and a full one for patterns that have no scanner. FOLDER/classic has the same for pages that are
-# opened as files. Without FOLDER it only fails if a tool is missing.
+# opened as files. PYTHON has the package toksmith. Without FOLDER it only fails if a tool is missing.
 # Uses Rust's target wasm32-unknown-unknown if it is installed, else compiles the standard library with Debian's toolchain.
 set -euo pipefail
 
@@ -41,4 +41,4 @@ make_module toksmith-full --config 'profile.web.package.toksmith-core.opt-level=
 cp -r crates/web/js/. LICENSE NOTICES.txt "$folder"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 sed "s/@VERSION@/$version/" crates/web/js/package.json >"$folder/package.json"
-python3 scripts/classic_js.py "$folder" "$folder/classic"
+"${PYTHON:-python3}" scripts/classic_js.py "$folder" "$folder/classic"

@@ -28,7 +28,7 @@ export interface TrainOptions {
   minCount?: number;
   /** The longest token in bytes; no limit by default. */
   maxTokenBytes?: number;
-  /** Gets the progress about 20 times a second. */
+  /** Gets the progress about 20 times a second, and at the end. */
   onProgress?: (progress: Progress) => unknown;
   /** Ends the training; the promise is then rejected. */
   signal?: AbortSignal;

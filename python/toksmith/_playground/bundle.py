@@ -10,15 +10,16 @@ import re
 from pathlib import Path
 
 IMPORT = re.compile(r'import\s+(?:\{([^}]*)\}|\* as (\w+))\s+from\s+["\'](\.{1,2}/[^"\']+)["\'];?')
+LATER = re.compile(r'\bawait import\(["\'](\./[^"\']+)["\']\)')
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) ([\w$]+))", re.MULTILINE)
 EXPORTS = re.compile(r"^export \{([^}]*)\};", re.MULTILINE)
 LINK = '<link rel="stylesheet" href="/static/{}">\n'
 STYLES = re.compile(LINK.format('([^"]+)'))
-LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+LEFT = re.compile(r'^(?:import|export)\b.*|import\(["\']\..*', re.MULTILINE)
 
 
 class Bundle:
-    """Modules in the order in which they need each other."""
+    """The `parts` of a script: modules as functions that return their exports, in the order in which they need each other."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -45,6 +46,7 @@ class Bundle:
             return f"const {match[2] or '{' + match[1].replace(' as ', ': ') + '}'} = {variable};"
 
         code = IMPORT.sub(named, path.read_text("utf-8"))
+        code = LATER.sub(lambda match: self.add((path.parent / match[1]).resolve()), code)
         names = EXPORT.findall(code) + [name.strip() for match in EXPORTS.findall(code) for name in match.split(",")]
         code = EXPORTS.sub("", EXPORT.sub("", code))
         if left := LEFT.search(code):

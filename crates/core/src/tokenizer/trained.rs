@@ -37,7 +37,7 @@ pub struct Training<'t> {
 
 impl Training<'_> {
     /// The file of the trained tokenizer, which equals that of `toksmith.train` for these arguments. `report` gets the
-    /// merges so far at every check, and can end the training: the file then has these merges.
+    /// merges so far at every check, which can end the training (the file then has these merges), and all at the end.
     ///
     /// # Errors
     /// [`Error::Option`] for an argument out of range, [`Error::Corpus`] for texts without a byte, [`Error::Pattern`] if
@@ -68,6 +68,7 @@ impl Training<'_> {
         let &Self { min_count, max_token_bytes, .. } = self;
         let options = TrainOptions { limit, min_count, max_token_bytes, ..TrainOptions::for_bytes() };
         let trained = train::train(&counts, &options, report)?;
+        let _ = report(&trained); // has the merges since the last check; the training has ended
         let record = json!({
             "bytes": counts.bytes(),
             "digest": format!("{:032x}", counts.digest(1, &stop)?),
