@@ -700,7 +700,6 @@ def test_screenshots(
             seen.wait(".answer", "golden")
         seen.page.wait_for_timeout(500)
         folder = SHOTS if os.environ.get("TOKSMITH_PICTURES") else tmp_path
-        folder.mkdir(exist_ok=True)
         path = folder / f"playground-{shot}.png"
         seen.page.screenshot(path=path)
         assert path.stat().st_size > 10_000
