@@ -190,9 +190,12 @@ CONTRAST = """() => {
   return [...new Set(bad)];
 }"""
 TICKS = """() => {
-  const style = getComputedStyle(document.documentElement);
-  const hex = (name) => style.getPropertyValue(name).trim();
-  const luminance = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const probe = document.body.appendChild(document.createElement('i'));
+  const hex = (name) => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+  };
+  const luminance = (color) => color.map((value) => value / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
   const ratio = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
   const edges = ['--tick', '--alone', '--accent'].flatMap((edge) => ['--c0', '--c1', '--c2', '--c3', '--c4', '--page'].map((name) => ratio(luminance(hex(edge)), luminance(hex(name)))));
   return Math.min(...edges, ratio(luminance(hex('--line')), luminance(hex('--page'))));

@@ -76,8 +76,8 @@ def lattice(tok: toksmith.Tokenizer, name: str, piece: str) -> Lattice:
     exact = model.scores.dtype == np.float64
     places = {int(id): place for place, id in enumerate(model.ids)}
     spans = [(start, end) for end in range(1, len(text) + 1) for start in range(end)]
-    found = {text[start:end]: model.vocab.id(text[start:end].encode()) for start, end in spans}
-    ids = {token: id for token, id in found.items() if id is not None and id not in model.unused_ids}
+    by_text = {text[start:end]: model.vocab.id(text[start:end].encode()) for start, end in spans}
+    ids = {token: id for token, id in by_text.items() if id is not None and id not in model.unused_ids}
     scores = {token: float(model.scores[places[id]]) for token, id in ids.items()}
     lowest = float(model.scores.min())
     # An unknown character has a score below the lowest, so a token that is not in the text stands for the lowest.
