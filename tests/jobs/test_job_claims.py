@@ -372,6 +372,7 @@ def test_other_words_are_no_part(part: str, tmp_path: Path) -> None:
 # Fleets
 
 
+@pytest.mark.proof
 def test_a_fleet_asks_for_little_and_wastes_little() -> None:
     """Workers vanish, and others take their places; all of them have wrong clocks."""
     workers, shards = (10_000, 1_000_000) if EXHAUSTIVE else (100, 10_000)
@@ -413,6 +414,7 @@ def drawn_kills(folder: Path, draw: random.Random, kills: int, ways: list[tuple[
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 @needs("signals")
 def test_kills_at_drawn_times_change_no_byte(tmp_path: Path) -> None:
     """In a job that claims share, with processes of their own, with a shuffle, and together with parts."""
