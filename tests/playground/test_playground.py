@@ -121,9 +121,9 @@ def test_a_bundle_has_each_module_once_before_those_that_need_it(tmp_path: Path)
     ]
     assert "const { a, b: c } = m1;" in made and "const two = m0;" in made and "return { a };" in made
     assert not re.search("import|export", made)
-    for code, words in (("export default 1;", "default"), ("import { a } from './main.js';", "imports itself")):
+    for code, problem in (("export default 1;", "default"), ("import { a } from './main.js';", "imports itself")):
         (tmp_path / "one.js").write_text(code)
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=problem):
             bundle.first_files(tmp_path)
 
 
