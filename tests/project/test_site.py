@@ -206,7 +206,7 @@ def test_each_cell_of_the_lesson_has_a_kind_and_values_that_the_scripts_know() -
 
 
 def test_cells_have_the_colours_of_the_views_of_tokens() -> None:
-    static = Path(toksmith.__file__).parent / "_playground" / "static" / "snapshot.css"
+    static = Path(toksmith.__file__).parent / "_playground" / "static" / "parts.css"
     colours = [
         dict(re.findall(r"--([\w-]+): (light-dark\([^)]*\))", path.read_text(encoding="utf-8")))
         for path in (ROOT / "docs" / "site" / "assets" / "site.css", static)

@@ -164,7 +164,7 @@ def reserve_stdout() -> Iterator[TextIO]:
             yield own
             return
         stack.callback(os.dup2, kept, number)
-        stream = open(os.dup(kept), "w", encoding=own.encoding, errors=own.errors)  # noqa: SIM115 - closed by the callback
+        stream = open(os.dup(kept), "w", encoding=own.encoding, errors=own.errors, newline=None)  # noqa: SIM115 - closed by the callback
         stack.callback(close_stream, stream)
         yield stream
 
