@@ -266,8 +266,8 @@ def test_a_walk_through_chapter_3_with_other_texts(seen: Cells) -> None:
     assert show("pairs", Ids=str(ids)) == str(reference.pair_counts(ids))
     assert show("replace", Ids=str(ids), Pair="4, 4", New_id="7") == str(reference.replace_pair(ids, (4, 4), 7))
     grams = str(toksmith.explain.ngrams("banana bandana", 3)).splitlines()
-    shown = show("ngrams", Text="banana bandana", Characters_of_an_n_gram="3").splitlines()
-    assert [line.split() for line in (shown[0], *shown[1:8])] == [line.split() for line in (grams[0], *grams[3:10])]
+    lines = show("ngrams", Text="banana bandana", Characters_of_an_n_gram="3").splitlines()
+    assert [line.split() for line in lines[:8]] == [line.split() for line in (grams[0], *grams[3:10])]
     for ties in ("lowest_ids", "first_seen"):
         for merges in (1, 5, 60):
             tok = trained("banana bandana", merges, pattern=None, ties=ties)
