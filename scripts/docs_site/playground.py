@@ -19,9 +19,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from classic_js import held_file, page_code
+from classic_js import held_file
 
 import toksmith
+from toksmith._playground.bundle import first_files
 
 from .pages import ROOT
 
@@ -32,7 +33,6 @@ STATIC = ROOT / "python" / "toksmith" / "_playground" / "static"
 SIZE = 4096  # tokens
 # The texts of each tokenizer, as patterns of paths.
 TEXTS = {"docs": ("*.md", "docs/**/*.md"), "code": ("python/**/*.py", "crates/**/*.rs", "crates/web/js/**/*.js")}
-STYLES = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)">\n')
 SNAPSHOT = re.compile(r"<!-- snapshot: (.+?) -->", re.DOTALL)
 SCRIPT = '<script type="module" src="/static/main.js"></script>'
 
@@ -57,20 +57,16 @@ def write_playground(folder: Path, engine: str = "engine") -> None:
     folder.mkdir(parents=True)
     if not engine.startswith(".."):
         shutil.copytree(ENGINE / "classic", folder / engine, ignore=shutil.ignore_patterns("toksmith.js"))
-    page = (STATIC / "index.html").read_text("utf-8")
-    styles = "".join((STATIC / name).read_text("utf-8") for name in STYLES.findall(page))
-    (folder / "page.css").write_text(styles, "utf-8")
-    (folder / "page.js").write_text(page_code("toksmithMain", STATIC / "main.js"), "utf-8")
+    files = first_files(STATIC)
+    (folder / "page.css").write_text(files["page.css"], "utf-8")
+    (folder / "page.js").write_text(files["main.js"], "utf-8")
     shutil.copy(STATIC / "icon.svg", folder)
     (folder / "tokenizers.js").write_text("".join(tokenizers()), "utf-8")
     scripts = "".join(
         f'<script src="{name}"></script>\n' for name in (f"{engine}/playground.js", "tokenizers.js", "page.js")
     )
-    page = STYLES.sub("", page).replace("/static/", "").replace(SCRIPT.replace("/static/", ""), "")
-    page = page.replace("</head>", '<link rel="stylesheet" href="page.css">\n</head>').replace(
-        "</body>", f"{scripts}</body>"
-    )
-    (folder / "index.html").write_text(page, "utf-8")
+    page = files["index.html"].replace(SCRIPT, "").replace("/static/", "")
+    (folder / "index.html").write_text(page.replace("</body>", f"{scripts}</body>"), "utf-8")
 
 
 def tokenizers() -> Iterator[str]:

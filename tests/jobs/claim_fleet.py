@@ -116,7 +116,7 @@ class Fleet:
                     self._end = store.now
                     self.store.requests += 1  # its receipt
                     begun[0] = 0.0
-                    claims.made(number)
+                    claims.record_made(number)
                 if not claims.wait():
                     return
                 self.waited += pauses[-1]

@@ -143,11 +143,11 @@ def test_an_expired_lease_is_taken_over(ahead: float) -> None:
     others = [*other.numbers()]
     assert sorted([unit, *others]) == [*range(6)] and other.busy == 6
     for number in others:
-        other.made(number)
+        other.record_made(number)
     assert other.wait() and [*other.numbers()] == [] and other.busy == 1
     store.now += 2
     assert [*other.numbers()] == [unit]
-    other.made(unit)
+    other.record_made(unit)
     assert [*other.numbers()] == [] and not other.wait() and not other.busy
 
 
@@ -159,7 +159,7 @@ def test_a_renewed_lease_is_kept() -> None:
         store.now += 0.9 * LEASE_S
         assert [*claims_in(store, 1).numbers()] == []
         holder.renew()
-    holder.made(0)
+    holder.record_made(0)
     other = claims_in(store, 1)
     assert [*other.numbers()] == [] and not other.wait()
 
@@ -186,15 +186,15 @@ def test_a_process_that_comes_back_too_late_leaves_the_rest_of_its_block() -> No
     first = next(numbers)
     second = next(numbers)
     assert second == first + 1
-    late.made(first)
+    late.record_made(first)
     store.now += LEASE_S + 1
     taken = [*other.numbers()]
     assert sorted(taken) == [*range(units)]
     late.renew()
-    late.made(second)
+    late.record_made(second)
     assert [*numbers] == [], "nothing is free, and its block is not its own any more"
     for number in taken:
-        other.made(number)
+        other.record_made(number)
     assert not [*other.numbers()] and not other.wait()
 
 
@@ -239,7 +239,7 @@ def test_waiting_processes_leave_when_enough_remain() -> None:
     assert all(each.wait() for each in waiting[1:]), "100 blocks are held"
     for number in range(100):
         if number != unit:
-            waiting[0].made(number)
+            waiting[0].record_made(number)
     left = []
     for each in waiting[1:]:
         list(each.numbers())

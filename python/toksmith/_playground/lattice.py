@@ -67,7 +67,7 @@ def lattice(tok: toksmith.Tokenizer, name: str, piece: str) -> Lattice:
 
     Raises: InvalidOption: The piece has more than 40 characters.
     """
-    text = normalized(tok, piece)
+    text = normalize_piece(tok, piece)
     if len(text) > MOST_CHARACTERS:
         found = f"{len(text):,} characters"
         raise toksmith.errors.InvalidOption("piece", found, f"at most {MOST_CHARACTERS}, such as one word")
@@ -104,7 +104,7 @@ def single(number: float, exact: bool) -> float:
     return number if exact else float(np.float32(number))
 
 
-def normalized(tok: toksmith.Tokenizer, piece: str) -> str:
+def normalize_piece(tok: toksmith.Tokenizer, piece: str) -> str:
     """The piece as the model sees it: the tokens that it becomes, and the source of those that stand for unknown characters."""
     model = tok.model
     removed = SPACES if any(dict(step.options).get("remove_extra") for step in model.normalizers) else ""

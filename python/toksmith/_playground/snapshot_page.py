@@ -168,10 +168,10 @@ def escape_line(text: str) -> str:
 
 
 # The data of one tokenizer in a snapshot: results of `toksmith.explain`, in fewer bytes. `table` has a row for each token that
-# the page can show: its drawn text, its bytes in hex (0 if they are those of the drawn text, with its marks undone), the index of
-# its kind in `KINDS`, and, if the tokenizer merges, the rank of its merge (-1 if that is the id), the two symbols of that merge, the
-# number of merges that use it, and 0 if merging does not make it. A symbol is an id, or `[drawn, hex]` if no token has its bytes. A merge is its place in the piece, and the pairs that can merge are listed
-# once; `embedded.js` replays them.
+# the page can show: its drawn text, its bytes in hex (0 if they are those of the drawn text, with its marks undone), the index
+# of its kind in `KINDS`, and, if the tokenizer merges, the rank of its merge (-1 if that is the id), the two symbols of that
+# merge, the number of merges that use it, and 0 if merging does not make it. A symbol is an id, or `[drawn, hex]` if no token
+# has its bytes. A merge is its place in the piece, and the pairs that can merge are listed once; `embedded.js` replays them.
 KINDS = ("whole", "starts inside", "ends inside", "inside", "byte", "special")
 UNMARKED = str.maketrans("·→↵", " \t\n")
 MOST_PIECES = 400  # of a text whose merges can be played

@@ -8,7 +8,7 @@ const SPACES = /^[ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g; // removed ones belong to a n
 const encoder = new TextEncoder();
 
 /** The piece as the model sees it: the tokens that it becomes, and the source of those that stand for unknown characters. */
-function normalized({ tok, model }, piece) {
+function normalizePiece({ tok, model }, piece) {
   const { ids, starts, ends } = tok.encodeWithOffsets(piece, { special: "text" });
   const [decoder, parts] = [new TextDecoder(), []];
   const removed = model.header.normalizers.some((step) => step.remove_extra) ? SPACES : "";
@@ -26,7 +26,7 @@ function normalized({ tok, model }, piece) {
 
 export function lattice(own, name, piece) {
   const { model } = own;
-  const chars = normalized(own, piece);
+  const chars = normalizePiece(own, piece);
   if (chars.length > MOST_CHARACTERS) refuse("InvalidOption", `piece: expected at most ${MOST_CHARACTERS} characters, such as one word, not ${chars.length} characters`);
   const single = model.header.score_type === "float64" ? Number : Math.fround;
   const unused = new Set(model.header.unused_ids ?? []);

@@ -129,7 +129,7 @@ class Claims:
             self._let_go(block, GIVEN_UP)
 
     def numbers(self) -> Iterator[int]:
-        """Units to make, from blocks that this process claims, until it finds no block to claim. `made` gets each made unit."""
+        """Units to make, from blocks that this process claims, until it finds no block to claim. `record_made` gets each made unit."""
         for block, held in self._claimed_blocks():
             missing = self._missing(block)
             held.left = {*missing}
@@ -140,7 +140,7 @@ class Claims:
                     break
                 yield number
 
-    def made(self, number: int) -> None:
+    def record_made(self, number: int) -> None:
         """Records a made unit; a block is done after its last unit."""
         for block, held in [*self._held.items()]:
             held.left.discard(number)

@@ -342,7 +342,7 @@ class Job:
             with Claims(self._folder, range(first, first + self.shards), missing) as claims:
                 while not self.finished:
                     for receipt in hand_out(path, claims.numbers(), makers, watch):
-                        claims.made(receipt.shard)
+                        claims.record_made(receipt.shard)
                         watch.finished(receipt)
                     if not claims.wait():
                         break

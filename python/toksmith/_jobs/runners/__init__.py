@@ -41,7 +41,8 @@ class Workers(Protocol):
 def hand_out(job: str, numbers: Iterable[int], workers: Workers, seen: Any) -> Iterator[toksmith.corpus.Receipt]:
     """Yields the receipts of shards. A shard whose worker dies is tried again three times; any other error is raised.
 
-    `numbers` is asked for the next shard when a worker is free. `seen` gets each shard with its worker (`started`), and each failed shard (`failed`).
+    `numbers` is asked for the next shard when a worker is free. `seen` gets each shard with its worker (`started`), and each
+    failed shard (`failed`).
     """
     rest, again, busy, deaths = iter(numbers), list[int](), set[int](), Counter[int]()
     while True:
