@@ -63,7 +63,7 @@ def write_playground(folder: Path, engine: str = "engine") -> None:
     shutil.copy(STATIC / "icon.svg", folder)
     (folder / "tokenizers.js").write_text("".join(tokenizers()), "utf-8")
     scripts = "".join(
-        f'<script src="{name}"></script>\n' for name in (f"{engine}/playground.js", "tokenizers.js", "page.js")
+        f'<script src="{name}"></script>\n' for name in ("tokenizers.js", f"{engine}/playground.js", "page.js")
     )
     page = files["index.html"].replace(SCRIPT, "").replace("/static/", "")
     (folder / "index.html").write_text(page.replace("</body>", f"{scripts}</body>"), "utf-8")
@@ -80,7 +80,8 @@ def tokenizers() -> Iterator[str]:
             yield held_file(file.name, file.read_bytes())
         row = {"name": name, "kind": tok.model.kind, "entries": len(tok), "vocab_size": tok.vocab_size}
         facts.append(row | {"special_tokens": [*tok.special_tokens], "file": file.name})
-    page = {"version": toksmith.__version__, "texts": dict(toksmith.metrics.LANGUAGES), "tokenizers": facts}
+    page = {"version": toksmith.__version__, "texts": dict(toksmith.metrics.LANGUAGES)}
+    page |= {"patterns": [*toksmith.patterns()], "tokenizers": facts}
     yield f"toksmithFiles.page = {json.dumps(page)};\n"
 
 

@@ -17,7 +17,7 @@ let [source, corpus, result] = [undefined, undefined, { answers: 0, different: [
 
 for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
   const asked = JSON.parse(line);
-  if (asked.texts !== undefined) source = await PageSource.of(toksmith, asked);
+  if (asked.texts !== undefined) source = new PageSource(toksmith, asked);
   else if (asked.add !== undefined) source.add(asked.add, await toksmith.load(await readFile(asked.file)));
   else {
     const [view, text, values, expected] = asked;

@@ -16,7 +16,7 @@ const toks = {};
 const result = { texts: 0, bytes: {}, different: [] };
 
 async function sourceOf(names) {
-  const source = await PageSource.of(toksmith);
+  const source = new PageSource(toksmith);
   for (const name of names) source.add(name, toks[name]);
   return source;
 }

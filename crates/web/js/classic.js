@@ -14,7 +14,7 @@ toksmithFiles.bytes ??= async (name) => {
       document.head.append(script);
     });
   }
-  const packed = Uint8Array.from(atob(toksmithFiles[name]), (char) => char.charCodeAt(0));
-  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const packed = await fetch(`data:application/gzip;base64,${toksmithFiles[name]}`);
+  const unpacked = packed.body.pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(unpacked).arrayBuffer());
 };

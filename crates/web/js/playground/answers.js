@@ -2,10 +2,10 @@
 
 import { isWhole, textOf, tokenText } from "./drawing.js";
 import { lattice } from "./lattice.js";
+import { LIMITS } from "./limits.js";
 import { keyOf, refuse, spelt, symbolValues, treeOf } from "./model.js";
 import { colours, lowerBound } from "./rows.js";
 
-export const MOST_IDS = 2000; // in a window
 const MOST_ROWS = 200;
 const MOST_DECODED = 20_000;
 const MOST_LISTED = 600;
@@ -334,7 +334,7 @@ export const VIEWS = {
   ids: (request) => {
     const { ids, ends, look } = request.cut(request.name);
     const first = Math.min(request.number("first", 0), ids.length);
-    const last = Math.max(first, Math.min(request.number("last", 0), first + MOST_IDS, ids.length));
+    const last = Math.max(first, Math.min(request.number("last", 0), first + LIMITS.ids, ids.length));
     const shown = colours(ends, first, last).map((colour, place) => [ids[first + place], look(ids[first + place])[0], colour]);
     return { total: ids.length, first, tokens: shown };
   },

@@ -1,19 +1,32 @@
 // The engine of a page without a server: its answers, and the tokenizers of the build, of this tab, and of this browser.
 
 import { facts, fileOf, forget, keep } from "./kept.js";
+import { LIMITS } from "./limits.js";
 
 const COMING = new Set(["opened", "trained_tokenizer"]); // the views that add a tokenizer
+const MODULE = "toksmith.wasm";
 const NEEDS_WEBASSEMBLY =
   "This browser runs no WebAssembly, which this page needs. Use another browser, or install toksmith and start `toksmith play`.";
 
+async function startWorker() {
+  const { "playground.js": code, "worker.js": training, page, bytes } = globalThis.toksmithFiles;
+  const worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+  const failure = new Promise((_, reject) => (worker.onerror = ({ message }) => reject(new Error(message))));
+  const module = await Promise.race([bytes(MODULE), failure]);
+  worker.postMessage({ call: "start", values: { texts: page.texts, worker: training, module } });
+  return worker;
+}
+
+let early = startWorker(); // before the page's own script
+early.catch(() => {}); // the first request gets the problem
+
 export class PageEngine {
-  #page = globalThis.toksmithFiles.page; // what the build wrote: `texts`, `version`, and facts of `tokenizers` with their `file`
+  #page = globalThis.toksmithFiles.page; // what the build wrote: `texts`, `version`, `patterns`, and facts of `tokenizers` with their `file`
   #rows = new Map(); // the facts of each tokenizer, and how to read its file
   #calls = new Map(); // that are not answered
   #loaded = new Map(); // the tokenizers that the worker has, or gets
   #last = 0;
   #starting;
-  #about;
   #worker;
   #sent; // the text that the worker has
   #tabs;
@@ -35,12 +48,15 @@ export class PageEngine {
 
   /** What the page needs before its first request. */
   async about() {
-    await Promise.all([this.#start(), this.#readKept()]);
+    if (typeof WebAssembly !== "object") throw new Error(NEEDS_WEBASSEMBLY);
+    await this.#readKept();
     return this.#facts();
   }
 
   #facts() {
-    return { ...this.#about, tokenizers: Array.from(this.#rows.values(), ({ about }) => about) };
+    const { texts, version, patterns } = this.#page;
+    const tokenizers = Array.from(this.#rows.values(), ({ about }) => about);
+    return { version, tokenizers, failed: {}, limits: LIMITS, patterns, formats: ["native"], contexts: {}, languages: Object.keys(texts) };
   }
 
   /** Reads what the browser keeps, which another tab may have changed. */
@@ -65,8 +81,7 @@ export class PageEngine {
 
   async ask(view, text, values, signal) {
     if (view === "closed") return this.#remove(values.name);
-    await this.#start();
-    await Promise.all((values.tokenizers ?? []).map((name) => this.#load(name)));
+    await Promise.all([this.#start(), ...(values.tokenizers ?? []).map((name) => this.#load(name))]);
     signal.throwIfAborted();
     const asked = COMING.has(view) ? { ...values, name: this.#free(values.name) } : values;
     const isNew = text !== this.#sent;
@@ -118,7 +133,7 @@ export class PageEngine {
   #load(name) {
     if (!this.#rows.has(name)) return undefined; // the worker refuses it
     if (!this.#loaded.has(name)) {
-      const loading = this.#rows.get(name).file().then((file) => this.#call("add", { name, file }));
+      const loading = Promise.all([this.#rows.get(name).file(), this.#start()]).then(([file]) => this.#call("add", { name, file }));
       loading.catch(() => this.#loaded.delete(name));
       this.#loaded.set(name, loading);
     }
@@ -135,13 +150,11 @@ export class PageEngine {
   }
 
   async #begin() {
-    if (typeof WebAssembly !== "object") throw new Error(NEEDS_WEBASSEMBLY);
-    const { "playground.js": code, "worker.js": worker } = globalThis.toksmithFiles;
-    const { texts, version } = this.#page;
-    this.#worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+    const starting = early ?? startWorker();
+    early = undefined;
+    this.#worker = await starting;
     this.#worker.onmessage = ({ data }) => this.#hear(data);
     this.#worker.onerror = (event) => this.#stop(event.message);
-    this.#about = (await this.#call("start", { options: { texts, version }, worker })).result;
   }
 
   /** Ends the worker after an error that it did not expect; the next request starts another. */

@@ -3,15 +3,15 @@
 // `ask` answers a view by name; what only Python can do is refused by name, and `isHere` tells it before. Errors have the name
 // and the message for the page.
 
-import { MOST_IDS, pageValues, VIEWS } from "./answers.js";
+import { pageValues, VIEWS } from "./answers.js";
 import { COSTS } from "./costs.js";
 import { tokenText } from "./drawing.js";
 import { factsOf, updatedCut, updatedLayout } from "./edits.js";
+import { LIMITS } from "./limits.js";
 import { Model, refuse } from "./model.js";
 import { Rows, rowStarts, Widths } from "./rows.js";
 import { Trainer } from "./trainer.js";
 
-const LIMITS = { bytes: 10_000_000, tokenizers: 4, ids: MOST_IDS };
 const MOST_LOADED = 50;
 const MOST_CELLS = 400;
 const MOST_SPECIAL = 50;
@@ -24,14 +24,9 @@ export class PageSource {
   #widths = new Widths();
   #views;
 
-  /** A source with the module; `texts` has the same text in several languages by name; `version` is that of the page. */
-  static async of(toksmith, options = {}) {
-    return new PageSource(toksmith, await toksmith.patterns(), options);
-  }
-
-  /** Use `of`. */
-  constructor(toksmith, patterns, { texts = {}, version = "" }) {
-    Object.assign(this, { toksmith, patterns, texts, version });
+  /** `texts` has the same text in several languages by name. */
+  constructor(toksmith, { texts = {} } = {}) {
+    Object.assign(this, { toksmith, texts });
     const trainer = new Trainer(this);
     this.#views = { ...VIEWS, ...COSTS, ...trainer.views };
   }
@@ -63,7 +58,7 @@ export class PageSource {
     return { about: this.about() };
   }
 
-  /** What the page needs before its first request. */
+  /** The facts of its tokenizers. */
   about() {
     const tokenizers = Array.from(this.#toks, ([name, { tok, model }]) => ({
       name,
@@ -72,8 +67,7 @@ export class PageSource {
       vocab_size: tok.vocabSize,
       special_tokens: Object.keys(tok.specialTokens).slice(0, MOST_SPECIAL),
     }));
-    const own = { version: this.version, tokenizers, failed: {}, limits: LIMITS, patterns: this.patterns };
-    return { ...own, formats: ["native"], contexts: {}, languages: Object.keys(this.texts) };
+    return { tokenizers };
   }
 
   /** The answer of a view; `text` is null for a view without a text. */

@@ -17,12 +17,13 @@ files.bytes = (name) =>
     postMessage({ wanted: name });
   });
 
+function start({ texts, worker, module }) {
+  files["worker.js"] = worker;
+  toksmith.init(module);
+  source = new PageSource(toksmith, { texts });
+}
+
 const CALLS = {
-  async start({ options, worker }) {
-    files["worker.js"] = worker;
-    source = await PageSource.of(toksmith, options);
-    return { result: source.about() };
-  },
   add: async ({ name, file }) => ({ result: source.add(name, await toksmith.load(file)).name }),
   remove: ({ name }) => ({ result: source.remove(name).about }),
   async ask({ view, text, values }, signal) {
@@ -48,6 +49,8 @@ addEventListener("message", ({ data: { number, call, values, cancelled, file, by
     const { resolve, reject } = wanted.get(file);
     if (bytes) resolve(bytes);
     else reject(new Error(problem));
+  } else if (call === "start") {
+    start(values);
   } else if (cancelled) {
     waiting.get(number)?.control.abort(new Error("the request was cancelled"));
     waiting.delete(number);

@@ -15,8 +15,8 @@ export function h(tag, attributes = {}, ...children) {
 
 export const $ = (id) => document.getElementById(id);
 
-const figures = new Intl.NumberFormat('en');
-export const num = (value) => figures.format(value);
+// Intl.NumberFormat would take a tenth of the time until the first token.
+export const num = (value) => String(Math.round(value * 1000) / 1000).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ',');
 export const count = (value, unit) => `${num(value)} ${unit}${value === 1 ? '' : 's'}`;
 
 let saidLast = 0;
