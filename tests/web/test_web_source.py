@@ -99,6 +99,7 @@ def requests(random: Random, text: str, toks: dict[str, toksmith.Tokenizer]) -> 
     yield "piece", {**one, "byte": random.randrange(size + 1)}
     yield "tokens", shared
     yield "specials", {"tokenizers": names}
+    yield "prompt", {**one, "end": random.randrange(len(text) + 1)}
     yield "budget", {**shared, "context": random.choice([0, 3, 1000])}
     typed = {**shared, "typed": random.choice(["e", " ", "नम", "<s>"])}
     yield "edit", {**typed, "at": random.randrange(len(text) + 1)}

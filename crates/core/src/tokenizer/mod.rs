@@ -168,6 +168,13 @@ impl Tokenizer {
         self.decoder.token(id)
     }
 
+    /// What decodes.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn token_decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
     /// The largest id + 1.
     #[must_use]
     pub fn vocab_size(&self) -> usize {
