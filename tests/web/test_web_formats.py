@@ -17,7 +17,7 @@ from drawn_pieces import drawn_model
 from structural_mutants import GOOD, files, mutants
 from test_hf_post import drawn_file
 from test_hf_steps import CORPUS, PARTS
-from test_web_module import MODULE, MODULES, NODE, cases, run, saved
+from test_web_module import MODULE, MODULES, NODE, cases, merging, run, saved
 
 import toksmith
 from toksmith import Tokenizer, _formats
@@ -124,6 +124,8 @@ def test_models_of_every_kind_give_the_native_ids(tmp_path: Path) -> None:
                 continue
             yield saved(tok, tmp_path / f"{number}.toksmith")
             yield from cases(tok, iter(CORPUS), random)
+            pieces = [piece for text in CORPUS[-2:] for piece in (*text.split(), *tok.split(text, special="text"))]
+            yield from merging(tok, [piece[:80] for piece in random.sample(pieces, min(6, len(pieces)))])
 
     assert run(lines(), MODULES[1]) > 1000
 

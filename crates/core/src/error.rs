@@ -153,12 +153,16 @@ impl Error {
     /// The same error with `start` added to its offsets.
     #[must_use]
     pub fn shift_offset(self, start: usize) -> Self {
+        self.map_offset(|offset| offset + start)
+    }
+
+    /// The same error with other offsets.
+    #[must_use]
+    pub fn map_offset(self, to: impl Fn(usize) -> usize) -> Self {
         match self {
-            Self::NotInVocabulary { content, offset } => Self::NotInVocabulary { content, offset: offset + start },
-            Self::SpecialTokenInText { token, offset } => Self::SpecialTokenInText { token, offset: offset + start },
-            Self::Pattern { pattern, problem, offset } => {
-                Self::Pattern { pattern, problem, offset: offset.map(|offset| offset + start) }
-            }
+            Self::NotInVocabulary { content, offset } => Self::NotInVocabulary { content, offset: to(offset) },
+            Self::SpecialTokenInText { token, offset } => Self::SpecialTokenInText { token, offset: to(offset) },
+            Self::Pattern { pattern, problem, offset } => Self::Pattern { pattern, problem, offset: offset.map(to) },
             other => other,
         }
     }

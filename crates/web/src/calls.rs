@@ -379,13 +379,7 @@ fn text(bytes: &[u8]) -> Result<&str> {
 
 /// The error with its place in units of UTF-16, as JavaScript counts them.
 fn in_units(error: Error, text: &str) -> Error {
-    let units = |bytes: usize| text.get(..bytes).map_or(bytes, |before| before.encode_utf16().count());
-    match error {
-        Error::SpecialTokenInText { token, offset } => Error::SpecialTokenInText { token, offset: units(offset) },
-        Error::NotInVocabulary { content, offset } => Error::NotInVocabulary { content, offset: units(offset) },
-        Error::Pattern { pattern, problem, offset } => Error::Pattern { pattern, problem, offset: offset.map(units) },
-        other => other,
-    }
+    error.map_offset(|bytes| text.get(..bytes).map_or(bytes, |before| before.encode_utf16().count()))
 }
 
 fn refuse(argument: &'static str, value: &str, allowed: &str) -> Error {

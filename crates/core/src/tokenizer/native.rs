@@ -180,7 +180,12 @@ fn json<T: DeserializeOwned>(lines: &mut Lines<'_>, name: &str) -> Result<T> {
     if text.len() > JSON_LIMIT {
         return Err(lines.error(format!("the JSON has {} bytes; at most {JSON_LIMIT} are allowed", text.len())));
     }
-    serde_json::from_slice(text).map_err(|error| lines.error(format!("{name}: {error}")))
+    serde_json::from_slice(text).map_err(|error| {
+        let (message, place) = (error.to_string(), error.column().saturating_sub(1));
+        let problem = message.rsplit_once(" at line ").map_or(&*message, |(problem, _)| problem);
+        let what = if error.is_data() { name } else { "not JSON" };
+        lines.error(format!("{what}: {problem} at character {place}"))
+    })
 }
 
 fn count(lines: &mut Lines<'_>, name: &str) -> Result<usize> {
@@ -327,7 +332,8 @@ fn model_parts(header: Header, tables: Tables<'_>, scores: Option<&[f64]>) -> Re
     };
     let (prefix, unknown) = (&*header.continuing_subword_prefix, header.unknown_id);
     let merge_prefix = if unit == Unit::Piece { "" } else { prefix };
-    let vocab = Vocab::with_prefix(unit, merge_rule, header.whole_piece, tables, merge_prefix.as_bytes())?;
+    let vocab = Vocab::with_prefix(unit, merge_rule, header.whole_piece, tables, merge_prefix.as_bytes());
+    let vocab = vocab.map_err(|error| locate(&error, tables))?;
     let vocab = Arc::new(vocab);
     let kernel = header.kernel(way, &vocab, scores)?;
     let added = header.added_tokens.into_iter().map(|token| {
@@ -367,6 +373,15 @@ fn model_parts(header: Header, tables: Tables<'_>, scores: Option<&[f64]>) -> Re
         (parts.normalizers, parts.decoders) = (Vec::new(), Vec::new());
     }
     Ok(parts)
+}
+
+/// The error of a broken rule with the line of the token or the merge that breaks it, or that of the section `model`.
+fn locate(error: &Error, Tables { ids, .. }: Tables<'_>) -> Error {
+    let Error::Model { invariant, id } = error else { return error.clone() };
+    let rank = invariant.strip_prefix("merge ").and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+    let token = id.and_then(|id| ids.iter().rposition(|&other| other == id));
+    let line = rank.map(|rank| 5 + ids.len() + rank).or(token.map(|row| 4 + row)).unwrap_or(2);
+    Error::Format { place: Some(line.to_string()), problem: error.to_string() }
 }
 
 /// A byte-level model that regexes split and that has no other steps, as trainings and `.tiktoken` files give it.

@@ -38,5 +38,5 @@ function spelt(score) {
 
 /** The error of a file, with its place. */
 export function refuse(place, problem) {
-  throw Object.assign(new Error(place ? `${place} ${problem}` : problem), { name: "FormatError" });
+  throw Object.assign(new Error(place ? `${place}: ${problem}` : problem), { name: "FormatError" });
 }

@@ -51,7 +51,7 @@ function sortPieces(pieces, { modelType, byteFallback }, { tokens, scores, added
   let unknown = null;
   const flags = { lstrip: false, rstrip: false, single_word: false };
   pieces.forEach(({ content, score, type }, id) => {
-    const fail = (problem) => refuse(`piece ${id}:`, problem);
+    const fail = (problem) => refuse(`piece ${id}`, problem);
     const shown = JSON.stringify(content);
     if (content === "") fail("is empty");
     if (seen.has(content)) fail(`${shown} occurs twice; piece ${seen.get(content)} is the same`);
@@ -72,9 +72,9 @@ function sortPieces(pieces, { modelType, byteFallback }, { tokens, scores, added
       if (type === UNUSED || longer || (content === "\0" && byteFallback)) unused.push(id);
     }
   });
-  if (!pieces.length) refuse("pieces:", "expected at least 1 piece");
-  if (counts[UNKNOWN] !== 1 && !(counts[BYTE] && !counts[UNKNOWN])) refuse("pieces:", `expected one unknown piece, not ${counts[UNKNOWN]}`);
-  if (byteFallback && counts[BYTE] !== 256) refuse("pieces:", `expected 256 bytes with byte_fallback, not ${counts[BYTE]}`);
+  if (!pieces.length) refuse("pieces", "expected at least 1 piece");
+  if (counts[UNKNOWN] !== 1 && !(counts[BYTE] && !counts[UNKNOWN])) refuse("pieces", `expected one unknown piece, not ${counts[UNKNOWN]}`);
+  if (byteFallback && counts[BYTE] !== 256) refuse("pieces", `expected 256 bytes with byte_fallback, not ${counts[BYTE]}`);
   return unknown;
 }
 

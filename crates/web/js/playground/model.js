@@ -131,16 +131,6 @@ export class Model {
   }
 }
 
-export function joinBytes(...parts) {
-  const joined = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
-}
-
 /** The number of bytes at the end that begin a character without completing it. */
 function incompleteEnd(token) {
   for (let back = 1; back <= Math.min(3, token.length); back++) {
@@ -163,12 +153,11 @@ export function treeOf({ model, tok }, name, id) {
   const nodes = (steps[0]?.symbols ?? symbols).map((symbol) => ({ ...symbolValues(symbol), rank: null, left: null, right: null }));
   const depths = nodes.map(() => 0);
   const roots = nodes.map((_, place) => place);
-  for (const { symbols: before, chosen } of steps) {
-    const [left, right] = roots.splice(chosen.place, 2, nodes.length);
-    const joined = [before[chosen.place].token, before[chosen.place + 1].token];
-    nodes.push({ ...symbolValues({ token: joinBytes(...joined), id: chosen.id }), rank: chosen.rank, left, right });
+  steps.forEach(({ chosen: { place, rank } }, at) => {
+    const [left, right] = roots.splice(place, 2, nodes.length);
+    nodes.push({ ...symbolValues((steps[at + 1]?.symbols ?? symbols)[place]), rank, left, right });
     depths.push(1 + Math.max(depths[left], depths[right]));
-  }
+  });
   const children = model.findUses(id).map(({ token: made, ...use }) => ({ ...use, ...spelt(made) }));
   return {
     ...facts, nodes, roots, children, special: false, kind: model.kindOf(id, own), is_leaf: !children.length,
