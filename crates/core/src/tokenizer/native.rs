@@ -129,7 +129,11 @@ pub fn read_model(data: &[u8]) -> Result<ModelParts> {
         b"toksmith 1" => 1,
         b"toksmith 2" => 2,
         other => {
-            return Err(lines.error(format!("expected 'toksmith 1' or 'toksmith 2', not {}", table::quote(other))));
+            let version = other.strip_prefix(b"toksmith ").and_then(table::number).filter(|&version| version > 0);
+            let other = || format!("expected 'toksmith 1' or 'toksmith 2', not {}", table::quote(other));
+            let unknown =
+                |version| format!("this is version {version} of the format; this toksmith reads the versions 1 and 2");
+            return Err(lines.error(version.map_or_else(other, unknown)));
         }
     };
     let header: Header = json(&mut lines, "model")?;
@@ -147,10 +151,14 @@ pub fn read_model(data: &[u8]) -> Result<ModelParts> {
         let _: IgnoredAny = json(&mut lines, "metadata")?;
     }
     let digest = table::sha256(&data[..lines.next]);
-    if section(&mut lines, "sha256")? != digest.as_bytes() {
-        return Err(lines.error(format!("the file was changed: the checksum of the lines above is {digest}")));
+    let signed = section(&mut lines, "sha256")?;
+    if signed != digest.as_bytes() {
+        let signed = String::from_utf8_lossy(&signed[..signed.len().min(digest.len())]);
+        let problem = format!("the file was changed: the checksum of the lines above is {digest}, not '{signed}'");
+        return Err(lines.error(problem));
     }
     if lines.next < data.len() {
+        let _ = lines.next_required();
         return Err(lines.error("expected the end of the file after the checksum"));
     }
     // No token has the largest id, so that the vocabulary refuses a merge with a larger one.
@@ -170,7 +178,7 @@ fn comes_next(lines: &Lines<'_>, name: &str) -> bool {
 
 /// The rest of the next line, after the section's name.
 fn section<'d>(lines: &mut Lines<'d>, name: &str) -> Result<&'d [u8]> {
-    let line = lines.next_required()?;
+    let line = lines.next_required().map_err(|_| lines.error("the file ends before its checksum"))?;
     let rest = line.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
     rest.ok_or_else(|| lines.error(format!("expected the section '{name}', not {}", table::quote(line))))
 }

@@ -109,7 +109,7 @@ function message(fields, parts) {
 /** The fields of a protobuf message: tags, with a value or its bytes. */
 function* fieldsOf(data) {
   let at = 0;
-  const end = () => refuse("", "is not a SentencePiece model: a field ends after its message");
+  const end = () => refuse("", "the file is not a SentencePiece model (a protobuf message): a field ends after its message");
   const varint = () => {
     for (let [value, factor] = [0, 1]; ; factor *= 128) {
       if (at >= data.length || factor > 2 ** 63) end();
