@@ -105,7 +105,7 @@ def test_sentencepiece_files_are_read_as_python_reads_them() -> None:
             yield f"model {number}", data, "sentencepiece"
             at = random.randrange(len(data))
             yield f"changed {number}", data[:at] + bytes([random.randrange(256)]) + data[at + 1 :], "sentencepiece"
-            yield f"cut {number}", data[:at], "sentencepiece"
+            yield f"cut {number}", data[: max(1, at)], "sentencepiece"
 
     assert compared(rows())["refused"] > DRAWN
 
@@ -157,7 +157,6 @@ def native_bytes(tok: Tokenizer) -> bytes:
 def test_a_bad_file_has_the_error_of_the_package() -> None:
     good = native_bytes(SMALL)
     changes = {
-        "version": (b"toksmith 1", b"toksmith 7"),
         "no version": (b"toksmith 1", b"toksmith x"),
         "a token twice": (b"\n98 b", b"\n98 a"),
         "an id twice": (b"\n98 b", b"\n97 b"),

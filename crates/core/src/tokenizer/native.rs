@@ -129,11 +129,7 @@ pub fn read_model(data: &[u8]) -> Result<ModelParts> {
         b"toksmith 1" => 1,
         b"toksmith 2" => 2,
         other => {
-            let version = other.strip_prefix(b"toksmith ").and_then(table::number).filter(|&version| version > 0);
-            let other = || format!("expected 'toksmith 1' or 'toksmith 2', not {}", table::quote(other));
-            let unknown =
-                |version| format!("this is version {version} of the format; this toksmith reads the versions 1 and 2");
-            return Err(lines.error(version.map_or_else(other, unknown)));
+            return Err(lines.error(format!("expected 'toksmith 1' or 'toksmith 2', not {}", table::quote(other))));
         }
     };
     let header: Header = json(&mut lines, "model")?;

@@ -18,10 +18,6 @@ const REWRITING = {
   dummy: [tag(3, NUMBER), 1], removeExtra: [tag(4, NUMBER), 1], escape: [tag(5, NUMBER), 1],
 };
 
-/** Whether the data begin with a protobuf message that begins with a short text: the first piece. */
-export const isSentencePiece = (data) =>
-  data.length > 3 && data[0] === 0x0a && data[2] === 0x0a && data[3] > 0 && data[3] <= data[1] - 2 && data[1] - 2 < 0x7e;
-
 /** The draft of a model file. */
 export function readSentencePiece(data) {
   const parts = [1, 2, 3, 5].map((number) => [tag(number, BYTES), []]);
@@ -109,7 +105,9 @@ function message(fields, parts) {
 /** The fields of a protobuf message: tags, with a value or its bytes. */
 function* fieldsOf(data) {
   let at = 0;
-  const end = () => refuse("", "the file is not a SentencePiece model (a protobuf message): a field ends after its message");
+  const fail = (problem) => refuse("", `the file is not a SentencePiece model (a protobuf message): ${problem}`);
+  const end = () => fail("a field ends after its message");
+  let hasNumbers = true;
   const varint = () => {
     for (let [value, factor] = [0, 1]; ; factor *= 128) {
       if (at >= data.length || factor > 2 ** 63) end();
@@ -122,13 +120,14 @@ function* fieldsOf(data) {
   while (at < data.length) {
     const tagged = varint();
     const wire = tagged % 8;
-    if (tagged < tag(1, 0)) refuse(`byte ${at}`, "is a field without a number, so this is not a SentencePiece model");
+    hasNumbers &&= tagged >= tag(1, 0);
     if (wire === NUMBER) yield [tagged, varint()];
     else if (wire === BYTES) yield [tagged, bytes(varint())];
     else if (wire === FLOAT) yield [tagged, bytes(4)];
     else if (wire === 1) bytes(8);
     else refuse(`byte ${at}`, `is a field of the type ${wire}, which SentencePiece does not use`);
   }
+  if (!hasNumbers) fail("a field has no number");
 }
 
 function text(data, place) {
