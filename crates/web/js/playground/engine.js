@@ -57,7 +57,7 @@ export class PageEngine {
     throw new this.Refused(message, name, name === "UnknownText" ? 409 : 400);
   }
 
-  sendEdit() {} // texts are sent whole
+  noteEdit() {} // texts are sent whole
 
   isKnown(text) {
     return text === this.#sent;

@@ -53,7 +53,7 @@ export const ask = (view, text, values = {}, { signal = null, quiet = false } = 
 export const exportAnswer = (view, format, text, values) => waitFor(null, false, (own) => source.exportAnswer(view, format, text, values, own));
 
 // Records an edit of a long text, so that the text is not sent again: `text` is `before` with [start, end, new text], in characters.
-export const sendEdit = (before, text, edit) => source.sendEdit(before, text, edit);
+export const noteEdit = (before, text, edit) => source.noteEdit(before, text, edit);
 
 // Whether the source has this text.
 export const isKnown = (text) => source.isKnown(text);

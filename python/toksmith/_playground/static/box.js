@@ -1,6 +1,6 @@
 // The text: the box with it, or with the beginning of a long one, and undo.
 
-import { sendEdit } from './api.js';
+import { noteEdit } from './api.js';
 import { $, h, num, save, say } from './dom.js';
 
 const MOST_SHOWN = 200_000; // characters in the box: of a longer text, the box shows only the beginning
@@ -136,7 +136,7 @@ export class TextBox {
     while (behind < most - start && before.charCodeAt(before.length - 1 - behind) === now.charCodeAt(now.length - 1 - behind)) behind += 1;
     if (start && isFirst(before, start - 1)) start -= 1; // not between the halves of a character
     if (behind && isSecond(before, before.length - behind)) behind -= 1;
-    sendEdit(before + heldBefore, text, [points(before, start), points(before, before.length - behind), now.slice(start, now.length - behind)]);
+    noteEdit(before + heldBefore, text, [points(before, start), points(before, before.length - behind), now.slice(start, now.length - behind)]);
   }
 
   // A paste that is too long is refused before it changes anything.

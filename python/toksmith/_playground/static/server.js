@@ -33,7 +33,7 @@ export class Server {
   }
 
   // Records that `text` is `before` with `edit`: [start, end, new text], in characters.
-  sendEdit(before, text, edit) {
+  noteEdit(before, text, edit) {
     const last = this.edits.length ? this.edits[this.edits.length - 1].text : this.sent.text;
     if (last !== before || this.edits.length >= MOST_EDITS) this.edits = [];
     else this.edits.push({ text, edit });

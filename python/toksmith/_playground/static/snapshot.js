@@ -158,8 +158,8 @@ function pattern(hex) {
   };
 }
 
-const by = h('select', { id: `${app.prefix}by`, onchange: asked }, [['text', 'text'], ['bytes', 'bytes, such as e2 98 ??'], ['id', 'id, such as 300-320']].map(([value, label]) => h('option', { value }, label)));
-const query = h('input', { id: `${app.prefix}query`, type: 'search', spellcheck: false, autocomplete: 'off', oninput: asked });
+const by = h('select', { id: `${app.prefix}by`, onchange: searchAloud }, [['text', 'text'], ['bytes', 'bytes, such as e2 98 ??'], ['id', 'id, such as 300-320']].map(([value, label]) => h('option', { value }, label)));
+const query = h('input', { id: `${app.prefix}query`, type: 'search', spellcheck: false, autocomplete: 'off', oninput: searchAloud });
 const answer = h('div', { className: 'answer', role: 'region', 'aria-label': 'Tokens found', tabIndex: 0 });
 
 function search() {
@@ -175,7 +175,7 @@ function search() {
   answer.replaceChildren(h('p', {}, `${count(found.length, 'token')} of this slice${found.length > MOST_FOUND ? `; the first ${MOST_FOUND}` : ''}`), rows.length ? table(['id', 'token', 'bytes', 'kind', 'rank'], rows) : '');
 }
 
-function readHash() {
+function searchAloud() {
   search();
   say(answer.firstChild.textContent);
 }
