@@ -44,7 +44,7 @@ export function isWhole(token) {
 }
 
 /** A character as a Python escape. */
-function escapeCharacter(char) {
+export function escapeCharacter(char) {
   const point = char.codePointAt(0);
   const digits = (size) => point.toString(16).padStart(size, "0");
   return SHORT[char] ?? (point < 0x100 ? `\\x${digits(2)}` : point < 0x10000 ? `\\u${digits(4)}` : `\\U${digits(8)}`);
