@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import toksmith
+from toksmith._playground.bundle import Bundle
 
 from .api import api_pages
 from .cells import embed_cell
@@ -63,6 +64,9 @@ def stage(folder: Path, version: str | None = None) -> None:
             write_file(folder / "pages" / place, text)
             navigation[section].append((title, place))
     shutil.copytree(ROOT / "docs" / "site" / "assets", folder / "pages" / "assets")
+    bundle, figures = Bundle(), ROOT / "docs" / "site" / "assets" / "figures.js"
+    code, _ = bundle.translate(figures)
+    write_file(folder / "pages" / "assets" / figures.name, f"{{\n{''.join(bundle.parts)}{code}}}\n")
     shutil.copytree(ROOT / "docs" / "site" / "overrides", folder / "overrides")
     if has_engine():
         shutil.copytree(ENGINE, folder / "pages" / "engine", ignore=shutil.ignore_patterns("*.md", ".*"))

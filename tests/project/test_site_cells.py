@@ -380,7 +380,7 @@ def test_exercises_check_answers(seen: Cells) -> None:
         ("3-training", "steps", {"Training_text": ""}, "The training text is empty"),
         ("3-training", "steps", {"Merges": "-3"}, "Merges: expected a whole number from 0 to 8,000."),
         ("3-training", "pairs", {"Ids": "1, x"}, "'1, x': expected whole numbers"),
-        ("4-encoding-and-decoding", "decode", {"Ids": "275, 276"}, "id 276 at position 1 has no token"),
+        ("4-encoding-and-decoding", "decode", {"Ids": "275, 276"}, "id 276 at position 1 is out of range"),
         ("1-characters", "tokens", {"Text": "a" * 200_001}, "200,001 characters are too long for a cell"),
         ("1-characters", "chars", {"Text": "hole😄"}, "'😄' is not in the vocabulary (offset 4)"),
         ("1-characters", "words", {"Text": "it will rain tomorrow"}, "' tomorrow' is not in the vocabulary (offset 12)"),

@@ -62,3 +62,5 @@ def test_pieces_have_the_form_after_the_steps(vocab_dir: Path) -> None:
     assert tok.split("It's <|endoftext|>", special="allow") == ["It", "'s", " ", "<|endoftext|>"]
     words = toksmith.train(["Low lower"], 60, kind="wordpiece", lowercase=True, progress=False)
     assert words.split("LOW lower") == ["low", "lower"]
+    unigram = toksmith.train(["low lower"], 60, kind="unigram", progress=False)
+    assert unigram.split("low　 lower") == ["▁low　▁lower"]

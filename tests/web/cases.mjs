@@ -2,7 +2,8 @@
 //
 // A line {"file", "options"} loads a tokenizer. A line [text, special, ids, ranges] is a case of it: `ids` is what the native
 // engine gives, or the name of its error; `ranges` are starts and ends in units of UTF-16. A line [ids, text] decodes. A line
-// {"train", "options", "file"} trains on texts and compares the file.
+// {"train", "options", "file"} trains on texts and compares the file. A line {"piece", "merges"} compares the merges: the whole
+// id, for each step the symbols, the candidates and the chosen one, and the symbols in the end; or the name of the error.
 
 const MOST_SHOWN = 5;
 const same = (left, right) => left.length === right.length && left.every((value, place) => value === right[place]);
@@ -20,6 +21,8 @@ export async function runCases({ load, trainHere }, lines, read) {
     } else if (value.file !== undefined) {
       [tok, name] = [await load(await read(value.file), value.options), value.file];
       continue;
+    } else if (value.piece !== undefined) {
+      problem = mergesProblem(tok, value);
     } else {
       problem = value.length === 2 ? decodingProblem(tok, ...value) : encodingProblem(tok, ...value);
     }
@@ -51,4 +54,18 @@ function encodingProblem(tok, text, special, ids, ranges) {
 function decodingProblem(tok, ids, text) {
   const found = tok.decode(ids);
   return found === text ? undefined : `text ${JSON.stringify(found)}`;
+}
+
+function mergesProblem(tok, { piece, merges }) {
+  const symbolsOf = (symbols) => symbols.map(({ id, token }) => [id, [...token]]);
+  const pair = ({ place, rank, id }) => [place, rank, id];
+  let found;
+  try {
+    const { whole, steps, symbols } = tok.merges(piece);
+    const plain = steps.map((step) => [symbolsOf(step.symbols), step.candidates.map(pair), pair(step.chosen)]);
+    found = JSON.stringify([whole, plain, symbolsOf(symbols)]);
+  } catch ({ name }) {
+    found = JSON.stringify(name);
+  }
+  return found === JSON.stringify(merges) ? undefined : `merges ${found}`;
 }

@@ -1,14 +1,13 @@
-// node interface.mjs FOLDER RANKS NATIVE MERGES: what the module's names promise besides ids.
+// node interface.mjs FOLDER RANKS NATIVE: what the module's names promise besides ids.
 //
-// RANKS is a .tiktoken file of the pattern gpt2, NATIVE the file that the Python package makes of it, and MERGES has pieces
-// with the merges that `toksmith.explain.merges` gives.
+// RANKS is a .tiktoken file of the pattern gpt2, and NATIVE the file that the Python package makes of it.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 
-const [folder, ranks, native, pieces] = process.argv.slice(2).map((path) => pathToFileURL(path));
+const [folder, ranks, native] = process.argv.slice(2).map((path) => pathToFileURL(path));
 const { load, loadModel, init, patterns, train, trainHere, ToksmithError } = await import(`${folder}/toksmith.js`);
 const TEXT = "the cat sat on the mat, ".repeat(500);
 const refused = (name, words) => (error) => {
@@ -31,7 +30,7 @@ assert.equal(tok.vocabSize, 300);
 assert.deepEqual(tok.specialTokens, { "<|end|>": 299 });
 
 // Special tokens are refused unless the call allows them.
-assert.throws(() => tok.encode("a<|end|>"), refused("SpecialTokenInText", /<\|end\|> at byte 1/));
+assert.throws(() => tok.encode("a<|end|>"), refused("SpecialTokenInText", /'<\|end\|>' at offset 1; choose 'text'/));
 assert.throws(() => tok.count("a<|end|>"), ToksmithError);
 assert.deepEqual([...tok.encode("a<|end|>", { special: "allow" })], [97, 299]);
 assert.equal(tok.count("a<|end|>", { special: "text" }), tok.encode("a<|end|>", { special: "text" }).length);
@@ -74,24 +73,17 @@ const plainBytes = await loadModel({ fields: {}, tokens: Array.from({ length: 25
 assert.deepEqual([...plainBytes.encode("a b")], [97, 32, 98]);
 await assert.rejects(loadModel({ fields: { kind: "tarot" }, tokens: [] }), refused("ModelError", /tarot/));
 
-// The merges of a piece are those of the Python package.
-for (const { piece, whole, steps, symbols } of JSON.parse(await readFile(pieces))) {
-  const found = tok.merges(piece);
-  const plain = (all) => all.map(({ id, token }) => [id, [...token]]);
-  assert.equal(found.whole, whole);
-  assert.deepEqual(plain(found.symbols), symbols);
-  const stepsFound = found.steps.map(({ candidates, chosen, ...step }) => ({
-    symbols: plain(step.symbols),
-    candidates: candidates.map(({ place, rank, id }) => [place, rank, id]),
-    chosen: chosen.place,
-  }));
-  assert.deepEqual(stepsFound, steps);
-}
+// Prompts and normalized texts.
+const healing = tok.heal("the ca");
+assert.equal(tok.decode(healing.ids) + Buffer.from(healing.rest), "the ca");
+assert.ok(healing.continuations.every((id) => Buffer.from(tok.token(id)).indexOf(Buffer.from(healing.rest)) === 0));
+assert.throws(() => tok.heal("the \ud83d\ude00<|end|>"), refused("SpecialTokenInText", /offset 6/));
+assert.equal(tok.normalize("the cat"), "the cat");
 assert.throws(() => tok.merges("a".repeat(513)), refused("InvalidOption", /513 symbols/));
 
 // Files that are no tokenizer, and options that do not fit.
 await assert.rejects(load(ranks), refused("FormatError", /cl100k/));
-await assert.rejects(load(new TextEncoder().encode("{}")), refused("FormatError", /model is missing/));
+await assert.rejects(load(new TextEncoder().encode("{}")), refused("FormatError", /model: is missing/));
 for (const [file, words] of [["", /is empty/], ["\x89PNG\r\n", /begins with.*expected a \.toksmith/], ["\nab", /not a SentencePiece model/]]) {
   await assert.rejects(load(new TextEncoder().encode(file)), refused("FormatError", words));
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import subprocess
@@ -12,12 +13,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from conftest import DATA
+from conftest import DATA, ROOT
 from drawn_pieces import drawn_model
 from structural_mutants import GOOD, files, mutants
 from test_hf_post import drawn_file
 from test_hf_steps import CORPUS, PARTS
-from test_web_module import MODULE, MODULES, NODE, cases, run, saved
+from test_web_module import MODULE, MODULES, NODE, cases, merging, run, saved
 
 import toksmith
 from toksmith import Tokenizer, _formats
@@ -34,28 +35,33 @@ pytestmark = [
 ]
 
 
-def native(data: bytes, format: str) -> bytes | None:
-    """The native file of a file's tokenizer; None if the package refuses the file or cannot run it."""
+def native(data: bytes, format: str) -> bytes | list[str | None]:
+    """The native file of a file's tokenizer; or the name of the error, its place, and its words in notation of JavaScript."""
     row = _formats.FORMATS[format]
+    pattern: Any = "gpt2" if format == "tiktoken" else _formats.UNSET
     try:
-        model = row.load(data, "it", pattern=_formats.UNSET, special_tokens=None)
+        model = row.load(data, "it", pattern=pattern, special_tokens=None)
         Tokenizer(model)
-    except (FormatError, InvalidOption, ModelError):
-        return None
+    except (FormatError, InvalidOption, ModelError) as error:
+        place = getattr(error, "place", None)
+        return [type(error).__name__, None if place is None else str(place), getattr(error, "problem", str(error))]
     saved_bytes = _formats.FORMATS["native"].save(model)
     assert isinstance(saved_bytes, bytes)
     return saved_bytes
 
 
-def compared(rows: Iterator[tuple[str, bytes, str]]) -> dict[str, Any]:
-    """Loads each file in node, and compares; returns the counts."""
+def compared(rows: Iterator[tuple[str, bytes, str]], what: str = "places") -> dict[str, Any]:
+    """Loads each file in node, and compares its tokenizer, or the kind and the place of its error, and its words if they
+    are `what`; returns the counts."""
 
     def line(name: str, data: bytes, format: str) -> str:
         expected = native(data, format)
-        coded = None if expected is None else base64.b64encode(expected).decode()
-        return json.dumps({"name": name, "data": base64.b64encode(data).decode(), "native": coded}) + "\n"
+        if isinstance(expected, bytes):
+            expected = base64.b64encode(expected).decode()
+        file = {"name": name, "data": base64.b64encode(data).decode(), "expected": expected}
+        return json.dumps(file | ({"options": {"pattern": "gpt2"}} if format == "tiktoken" else {})) + "\n"
 
-    command = [str(NODE), str(Path(__file__).with_name("read_files.mjs")), str(MODULE)]
+    command = [str(NODE), str(Path(__file__).with_name("read_files.mjs")), str(MODULE), what]
     script = "".join(line(*row) for row in rows)
     done = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
@@ -99,7 +105,7 @@ def test_sentencepiece_files_are_read_as_python_reads_them() -> None:
             yield f"model {number}", data, "sentencepiece"
             at = random.randrange(len(data))
             yield f"changed {number}", data[:at] + bytes([random.randrange(256)]) + data[at + 1 :], "sentencepiece"
-            yield f"cut {number}", data[:at], "sentencepiece"
+            yield f"cut {number}", data[: max(1, at)], "sentencepiece"
 
     assert compared(rows())["refused"] > DRAWN
 
@@ -124,8 +130,56 @@ def test_models_of_every_kind_give_the_native_ids(tmp_path: Path) -> None:
                 continue
             yield saved(tok, tmp_path / f"{number}.toksmith")
             yield from cases(tok, iter(CORPUS), random)
+            pieces = [piece for text in CORPUS[-2:] for piece in (*text.split(), *tok.split(text, special="text"))]
+            yield from merging(tok, [piece[:80] for piece in random.sample(pieces, min(6, len(pieces)))])
 
     assert run(lines(), MODULES[1]) > 1000
+
+
+SMALL = toksmith.train("low lower lowest", merges=2, pattern="gpt2", special_tokens=["<s>"], progress=False)
+RANKS = (ROOT / "crates" / "core" / "examples" / "small.tiktoken").read_bytes()
+
+
+def native_with(old: bytes, new: bytes) -> bytes:
+    """A native file with a change, and its checksum."""
+    body = native_bytes(SMALL)
+    assert old in body
+    body = body[: body.rindex(b"sha256 ")].replace(old, new, 1)
+    return body + f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode()
+
+
+def native_bytes(tok: Tokenizer) -> bytes:
+    saved_bytes = _formats.FORMATS["native"].save(tok.model)
+    assert isinstance(saved_bytes, bytes)
+    return saved_bytes
+
+
+def test_a_bad_file_has_the_error_of_the_package() -> None:
+    good = native_bytes(SMALL)
+    changes = {
+        "no version": (b"toksmith 1", b"toksmith x"),
+        "a token twice": (b"\n98 b", b"\n98 a"),
+        "an id twice": (b"\n98 b", b"\n97 b"),
+        "no bytes": (b"\n98 b\n", b"\n98 \n"),
+        "an escape": (b"\n98 b\n", b"\n98 \\x6\n"),
+        "another merge": (b"\n108 111 256\n", b"\n108 111 257\n"),
+        "a merge of nothing": (b"\n108 111 256\n", b"\n108 999 256\n"),
+        "two numbers": (b"\n108 111 256\n", b"\n108 111\n"),
+        "another section": (b"merges 2", b"mergers 2"),
+        "no number": (b"tokens 258", b"tokens many"),
+    }
+    files = {name: native_with(*change) for name, change in changes.items()}
+    files |= {"within a line": good[:2000], "within a section": good[: good.index(b"merges 2")]}
+    files |= {"a change": good.replace(b"lo", b"la", 1), "more": good + b"x\n"}
+    lines = RANKS.split(b"\n")
+    ranks = {
+        name: b"\n".join([lines[0], line, *lines[2:]])
+        for name, line in {"base64": b"!!!! 1", "rank": b"IQ== x", "no rank": b"IQ==", "again": lines[0]}.items()
+    }
+    ranks["no byte"] = b"\n".join(lines[1:])
+    rows = [(name, data, "native") for name, data in files.items()]
+    found = compared(iter([*rows, *((name, data, "tiktoken") for name, data in ranks.items())]), "words")
+    assert found["refused"] == found["files"] == len(files) + len(ranks)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -31,7 +31,7 @@ from systems import lacking
 
 import toksmith
 from toksmith import Model, Tokenizer
-from toksmith.errors import ToksmithError
+from toksmith.errors import NotInVocabulary, ToksmithError
 
 MODULE = ROOT / "build" / "web"
 MODULES = ("toksmith.wasm", "toksmith-full.wasm")
@@ -198,26 +198,39 @@ def test_the_interface(tmp_path: Path) -> None:
     ranks = ROOT / "crates" / "core" / "examples" / "small.tiktoken"
     tok = toksmith.load(ranks, pattern="gpt2", special_tokens={"<|end|>": 299})
     tok.save(native := tmp_path / "small.toksmith")
-    pieces = []
-    for piece in ("the", "thethe", "\u00fcber", "a", "", "ranran"):
-        found = toksmith.explain.merges(tok, piece)
-        steps = [
-            {
-                "symbols": plain(step.symbols),
-                "candidates": [[pair.place, pair.rank, pair.id] for pair in step.candidates],
-                "chosen": step.chosen.place,
-            }
-            for step in found.steps
-        ]
-        pieces.append({"piece": piece, "whole": found.whole_id, "steps": steps, "symbols": plain(found.merged)})
-    merges = tmp_path / "merges.json"
-    merges.write_text(json.dumps(pieces), "utf-8")
-    command = [NODE, Path(__file__).with_name("interface.mjs"), MODULE, ranks, native, merges]
+    command = [NODE, Path(__file__).with_name("interface.mjs"), MODULE, ranks, native]
     subprocess.run([*map(str, command)], check=True)
+
+
+def merging(tok: Tokenizer, pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The pieces with their merges, or the name of the error."""
+    for piece in pieces:
+        try:
+            found = toksmith.explain.merges(tok, piece)
+        except NotInVocabulary:  # the module leaves the symbol without an id
+            continue
+        except ToksmithError as error:
+            yield {"piece": piece, "merges": type(error).__name__}
+            continue
+        steps = [[plain(step.symbols), *([*each] for each in (step.candidates, step.chosen))] for step in found.steps]
+        yield {"piece": piece, "merges": [found.whole_id, steps, plain(found.merged)]}
 
 
 def plain(symbols: Iterable[Any]) -> list[Any]:
     return [[symbol.id, list(symbol.token)] for symbol in symbols]
+
+
+def test_merges_are_those_of_the_package(tmp_path: Path) -> None:
+    tok = toksmith.load(ROOT / "crates" / "core" / "examples" / "small.tiktoken", pattern="gpt2")
+    characters = toksmith.train(["low lower", "\u00fcber"], 300, unit="char", progress=False)
+    kinds = [toksmith.train(["low lower lowest"], 60, kind=kind, progress=False) for kind in ("wordpiece", "unigram")]
+
+    def lines() -> Iterator[Any]:
+        for number, each in enumerate([tok, characters, *kinds]):
+            yield saved(each, tmp_path / f"{number}.toksmith")
+            yield from merging(each, ["the", "thethe", "\u00fcber", "a", "", "lower", "ranran", "a" * 513])
+
+    assert run(lines()) > 25
 
 
 @pytest.mark.proof

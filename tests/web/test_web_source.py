@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -43,8 +44,10 @@ def answered(session: Session, view: str, text: str | None, values: dict[str, An
         answer = answer_values(view, ViewRequest(session, own))["result"]
     except ToksmithError as error:
         answer = {"error": type(error).__name__}
-    if answer.get("refusal"):
-        answer["refusal"] = "refused"  # the core's message has no advice for Python
+    if answer.get("refusal"):  # the advice has other names here
+        found = re.fullmatch(r"(.* at offset )(\d+); .*", answer["refusal"], re.DOTALL)
+        assert found and text
+        answer["refusal"] = f"{found[1]}{len(text[: int(found[2])].encode('utf-16-le')) // 2}"
     return [view, text, values, answer]
 
 
@@ -99,6 +102,7 @@ def requests(random: Random, text: str, toks: dict[str, toksmith.Tokenizer]) -> 
     yield "piece", {**one, "byte": random.randrange(size + 1)}
     yield "tokens", shared
     yield "specials", {"tokenizers": names}
+    yield "prompt", {**one, "end": random.randrange(len(text) + 1)}
     yield "budget", {**shared, "context": random.choice([0, 3, 1000])}
     typed = {**shared, "typed": random.choice(["e", " ", "नम", "<s>"])}
     yield "edit", {**typed, "at": random.randrange(len(text) + 1)}

@@ -153,12 +153,16 @@ impl Error {
     /// The same error with `start` added to its offsets.
     #[must_use]
     pub fn shift_offset(self, start: usize) -> Self {
+        self.map_offset(|offset| offset + start)
+    }
+
+    /// The same error with other offsets.
+    #[must_use]
+    pub fn map_offset(self, to: impl Fn(usize) -> usize) -> Self {
         match self {
-            Self::NotInVocabulary { content, offset } => Self::NotInVocabulary { content, offset: offset + start },
-            Self::SpecialTokenInText { token, offset } => Self::SpecialTokenInText { token, offset: offset + start },
-            Self::Pattern { pattern, problem, offset } => {
-                Self::Pattern { pattern, problem, offset: offset.map(|offset| offset + start) }
-            }
+            Self::NotInVocabulary { content, offset } => Self::NotInVocabulary { content, offset: to(offset) },
+            Self::SpecialTokenInText { token, offset } => Self::SpecialTokenInText { token, offset: to(offset) },
+            Self::Pattern { pattern, problem, offset } => Self::Pattern { pattern, problem, offset: offset.map(to) },
             other => other,
         }
     }
@@ -175,19 +179,33 @@ impl fmt::Display for Error {
                 write!(f, "{argument}={} is not possible; expected {allowed}", shorten(value))
             }
             Self::Pattern { pattern, problem, offset } => {
-                let place = offset.map_or_else(String::new, |offset| format!(" at byte {offset}"));
-                write!(f, "the regex engine gave up on {}{place}: {problem}", shorten(pattern))
+                let place = offset.map_or_else(String::new, |offset| format!(" at offset {offset}"));
+                write!(f, "the regex engine gave up{place}: {problem}; the pattern was '{}'. ", shorten(pattern))?;
+                f.write_str("Cut the text into smaller documents, or use a pattern that backtracks less")
             }
-            Self::TooLong { step, limit } => write!(f, "{step} makes more than {limit} bytes of the text"),
+            Self::TooLong { step, limit } => {
+                write!(
+                    f,
+                    "{step} makes the text longer than {limit} bytes, which is 64 times its length plus 1 MiB; "
+                )?;
+                f.write_str("use a model without this step")
+            }
             Self::SpecialTokenInText { token, offset } => {
-                write!(f, "the text holds the special token {} at byte {offset}", shorten(token))
+                write!(f, "the text holds the special token '{}' at offset {offset}; ", shorten(token))?;
+                f.write_str("choose 'text' to encode it as ordinary text, or 'allow' to turn it into its id")
             }
             Self::NotInVocabulary { content, offset } => {
-                let content = content.escape_ascii().to_string();
-                write!(f, "{} (byte {offset}) is not in the vocabulary", shorten(&content))
+                let content = String::from_utf8(content.clone());
+                let content = content.unwrap_or_else(|error| error.as_bytes().escape_ascii().to_string());
+                write!(f, "'{}' is not in the vocabulary (offset {offset})", shorten(&content))
             }
             Self::UnknownId { id, position, vocab_size } => {
-                write!(f, "id {id} at position {position} has no token; the vocabulary size is {vocab_size}")
+                write!(f, "id {id} at position {position} ")?;
+                let is_hole = usize::try_from(*id).is_ok_and(|id| id < *vocab_size);
+                if is_hole {
+                    return f.write_str("is a hole: no token has it");
+                }
+                write!(f, "is out of range; ids lie in [0, {vocab_size})")
             }
             Self::InBatch { index, error } => write!(f, "text {index}: {error}"),
             Self::Corpus { path, problem } => write!(f, "{path}: {problem}"),

@@ -44,7 +44,8 @@ export interface Progress {
 
 /** A symbol of a piece during merging. */
 export interface MergeSymbol {
-  id: number;
+  /** Null for a character without a token. */
+  id: number | null;
   token: Uint8Array;
 }
 
@@ -63,7 +64,7 @@ export interface Merges {
   symbols: MergeSymbol[];
 }
 
-/** An error of the engine; `name` is that of the exception in Python, such as `SpecialTokenInText`. */
+/** An error of the engine; `name` is that of the exception in Python, such as `SpecialTokenInText`. Offsets count as strings do. */
 export class ToksmithError extends Error {}
 
 /** A tokenizer. Its methods throw `ToksmithError`; after any other error of the engine, load it again. */
@@ -102,11 +103,18 @@ export class Tokenizer {
   token(id: number): Uint8Array;
   /** The id of a token or of a special token; undefined if there is none. */
   tokenId(token: string | Uint8Array): number | undefined;
-  /** The end of each piece of a text without special tokens, in bytes of UTF-8. */
+  /**
+   * The part of a prompt that allows every continuation: its ids, the bytes after them, with which the next token must begin, and
+   * the ids of the tokens that do.
+   */
+  heal(text: string, options?: Pick<TextOptions, "special">): { ids: Uint32Array; rest: Uint8Array; continuations: Uint32Array };
+  /** The form of a text without special tokens that becomes tokens, after the steps of the model that rewrite it. */
+  normalize(text: string): string;
+  /** The end of each piece in that form, in bytes of UTF-8. */
   split(text: string): Uint32Array;
   /** The merges of the vocabulary, in rank order: the left id, the right id and the id of the result of each. */
   allMerges(): Uint32Array;
-  /** How one piece of at most 512 bytes becomes tokens: at each step the pair with the lowest rank merges. */
+  /** How one normalized piece of at most 512 symbols becomes tokens: at each step the pair with the lowest rank merges. */
   merges(piece: string | Uint8Array): Merges;
   /** The bytes of the tokenizer's `.toksmith` file. */
   save(): Uint8Array;

@@ -48,7 +48,7 @@ export async function load(source, options = {}) {
   return withModule((module) => {
     const build = (data, settings = {}) => new Tokenizer(new Engine(module), data, settings);
     if (draft === undefined) return build(file, options);
-    const fromDraft = (data) => build(finished(module, data));
+    const fromDraft = (data) => build(finishDraft(module, data));
     try {
       return fromDraft(draft(file, fromDraft));
     } catch (problem) {
@@ -75,7 +75,7 @@ async function readerOf(file, { pattern, specialTokens }) {
 /** The tokenizer of a model as a value: fields of the native format by name, tokens, and merges by ids. */
 export async function loadModel(model) {
   const { draftOf } = await import("./formats/draft.js");
-  return load(finished(await init(), draftOf(model)));
+  return load(finishDraft(await init(), draftOf(model)));
 }
 
 /** The names of the patterns. */
@@ -85,14 +85,14 @@ export async function patterns() {
 }
 
 /** The native file of a draft. */
-function finished(module, draft) {
+function finishDraft(module, draft) {
   const engine = new Engine(module);
   return engine.answer(engine.instance.finish_draft(engine.write(draft)));
 }
 
 /** Trains a tokenizer on texts, in a worker. */
 export async function train(texts, { onProgress, signal, ...options }) {
-  const training = listed(texts, options);
+  const training = readArguments(texts, options);
   return load(await withModule((module) => trainInWorker({ module, ...training }, onProgress, signal)));
 }
 
@@ -118,19 +118,19 @@ async function trainInWorker(training, onProgress, signal) {
 
 /** The same on this thread, which it blocks; `onProgress` can return false to end it with the merges so far. */
 export async function trainHere(texts, { onProgress, ...options }) {
-  const training = listed(texts, options);
+  const training = readArguments(texts, options);
   return load(await withModule((module) => trainFile({ module, ...training }, onProgress)));
 }
 
 /** The same arguments as lists, which are read once. */
-function listed(texts, { specialTokens = [], ...options }) {
+function readArguments(texts, { specialTokens = [], ...options }) {
   return { texts: typeof texts === "string" ? [texts] : [...texts], options: { ...options, specialTokens: [...specialTokens] } };
 }
 
 /** The file of a trained tokenizer. */
 export function trainFile({ module, texts, options }, onProgress) {
   const { vocabSize, pattern = "o200k", specialTokens, minCount = 1, maxTokenBytes = null } = options;
-  const [blob, ends] = joined(texts);
+  const [blob, ends] = joinTexts(texts);
   const asked = { ends, vocab_size: vocabSize, pattern, special_tokens: specialTokens, min_count: minCount, max_token_bytes: maxTokenBytes };
   const total = vocabSize - 256 - specialTokens.length;
   let done = 0;
@@ -157,19 +157,19 @@ export class Tokenizer {
 
   encode(text, { special, errors } = {}) {
     const { instance } = this.#engine;
-    return this.#engine.numbers(instance.encode(this.#engine.write(checked(text, errors)), choice(special)));
+    return this.#engine.numbers(instance.encode(this.#engine.write(checkText(text, errors)), choice(special)));
   }
 
   count(text, { special, errors } = {}) {
     const { instance } = this.#engine;
-    return this.#engine.numbers(instance.count(this.#engine.write(checked(text, errors)), choice(special)))[0];
+    return this.#engine.numbers(instance.count(this.#engine.write(checkText(text, errors)), choice(special)))[0];
   }
 
   encodeWithOffsets(text, { special, errors, unit = "utf16" } = {}) {
     if (unit !== "utf16" && unit !== "byte") throw new ToksmithError("InvalidOption", `unit=${String(unit)} is not possible; expected utf16, byte`);
     const { instance } = this.#engine;
     const flags = choice(special) + (unit === "byte" ? 4 : 0);
-    const all = this.#engine.numbers(instance.encode_with_offsets(this.#engine.write(checked(text, errors)), flags));
+    const all = this.#engine.numbers(instance.encode_with_offsets(this.#engine.write(checkText(text, errors)), flags));
     const size = all.length / 3;
     return { ids: all.subarray(0, size), starts: all.subarray(size, 2 * size), ends: all.subarray(2 * size) };
   }
@@ -199,6 +199,17 @@ export class Tokenizer {
 
   tokenId(token) {
     return this.#engine.numbers(this.#engine.instance.token_id(this.#engine.write(token)))[0];
+  }
+
+  heal(text, { special } = {}) {
+    const { instance } = this.#engine;
+    const all = this.#engine.numbers(instance.heal(this.#engine.write(text), choice(special)));
+    const size = 2 + all[0];
+    return { ids: all.subarray(2, size), rest: new TextEncoder().encode(text).subarray(all[1]), continuations: all.subarray(size) };
+  }
+
+  normalize(text) {
+    return this.#engine.text(this.#engine.instance.normalize(this.#engine.write(text)));
   }
 
   split(text) {
@@ -351,7 +362,7 @@ function choice(special = "raise") {
 }
 
 /** The text, in which `strict` allows no lone surrogates; otherwise each becomes U+FFFD. */
-function checked(text, errors = "replace") {
+function checkText(text, errors = "replace") {
   if (errors !== "replace" && errors !== "strict") {
     throw new ToksmithError("InvalidOption", `errors=${String(errors)} is not possible; expected replace, strict`);
   }
@@ -361,7 +372,7 @@ function checked(text, errors = "replace") {
 }
 
 /** The texts as one array of UTF-8, and the end of each. */
-function joined(texts) {
+function joinTexts(texts) {
   const isText = (text) => typeof text === "string" || text instanceof Uint8Array;
   if (!texts.every(isText)) throw new TypeError("texts: expected a string, or several strings or Uint8Arrays");
   const parts = texts.map((text) => (typeof text === "string" ? new TextEncoder().encode(text) : text));

@@ -1,6 +1,7 @@
 //! The calls of one instance: arguments from the buffer, one call of the core, and the answer.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::ControlFlow;
 
 use serde::Deserialize;
@@ -40,7 +41,12 @@ pub struct Instance {
     ranks: Option<RanksOptions>,
     /// The streams that are decoded, by the numbers that JavaScript gives them.
     streams: BTreeMap<u32, StreamState>,
+    /// The tokens in the order of their bytes, by whether they begin a text; those that a call needed.
+    sorted: BTreeMap<bool, SortedTokens>,
 }
+
+/// Tokens with their ids, in the order of their bytes.
+type SortedTokens = Vec<(Box<[u8]>, u32)>;
 
 /// What a call returns.
 #[derive(Debug)]
@@ -138,7 +144,7 @@ impl Instance {
         let added = tokenizer.encoder().added().tokens();
         let added: Vec<_> = added.iter().map(|token| json!([token.content, token.id, token.special])).collect();
         let facts = json!({"vocabSize": tokenizer.vocab_size(), "added": added}).to_string();
-        (self.tokenizer, self.ranks) = (Some(tokenizer), ranks);
+        (self.tokenizer, self.ranks, self.sorted) = (Some(tokenizer), ranks, BTreeMap::new());
         Ok(Answer::Bytes(facts.into()))
     }
 
@@ -200,12 +206,15 @@ impl Instance {
 
     /// The ids of a text.
     pub fn encode(&self, text: usize, special: u32) -> Result<Answer> {
-        self.tokenizer()?.encode_with(self.text(text)?, choice(special)).map(Answer::Numbers)
+        let text = self.text(text)?;
+        let ids = self.tokenizer()?.encode_with(text, choice(special));
+        ids.map(Answer::Numbers).map_err(|error| in_units(error, text))
     }
 
     /// The number of ids of a text.
     pub fn count(&self, text: usize, special: u32) -> Result<Answer> {
-        let count = self.tokenizer()?.count_with(self.text(text)?, choice(special))?;
+        let text = self.text(text)?;
+        let count = self.tokenizer()?.count_with(text, choice(special)).map_err(|error| in_units(error, text))?;
         Ok(Answer::Numbers(vec![count as u32]))
     }
 
@@ -216,7 +225,9 @@ impl Instance {
         let (mut numbers, mut spans) = (Vec::new(), Spans::new(unit));
         let out = PlacedIds { ids: &mut numbers, spans: &mut spans };
         let (allow, stop) = (choice(special).allow(), Stop::default());
-        encoder.with_session(|session| encoder.encode_with_offsets(text.into(), &allow, &stop, session, out))?;
+        encoder
+            .with_session(|session| encoder.encode_with_offsets(text.into(), &allow, &stop, session, out))
+            .map_err(|error| in_units(error, text))?;
         let places = spans.starts.iter().chain(&spans.ends);
         if text.is_ascii() || unit == Count::Bytes {
             numbers.extend(places.map(|&place| place as u32));
@@ -246,6 +257,51 @@ impl Instance {
         encoder.with_session(|session| encoder.encode_with_offsets(part.into(), &allow, &stop, session, out))?;
         numbers.extend(spans.ends.iter().map(|&place| (first + place) as u32));
         Ok(Answer::Numbers(numbers))
+    }
+
+    /// The part of a prompt that allows every continuation: the number of its ids, and its end in bytes; then the ids, and
+    /// those of the tokens that begin with the rest of the text.
+    pub fn heal(&mut self, text: usize, special: u32) -> Result<Answer> {
+        let Self { input, tokenizer, sorted, .. } = self;
+        let tokenizer = tokenizer.as_ref().ok_or_else(not_loaded)?;
+        let (encoder, decoder) = (tokenizer.encoder(), tokenizer.token_decoder());
+        let text = self::text(&bytemuck::cast_slice(input)[..text])?;
+        let cut = StableCuts::new(encoder, encoder.cuts()).last_cut(text.as_bytes(), 0).unwrap_or(0);
+        let (stable, part) = text.split_at(cut);
+        let mut ids = tokenizer.encode_with(stable, choice(special)).map_err(|error| in_units(error, text))?;
+        let (mut more, mut spans) = (Vec::new(), Spans::new(Count::Bytes));
+        let (allow, stop) = (choice(special).allow(), Stop::default());
+        let out = PlacedIds { ids: &mut more, spans: &mut spans };
+        encoder
+            .with_session(|session| encoder.encode_with_offsets(part.into(), &allow, &stop, session, out))
+            .map_err(|error| in_units(error.shift_offset(cut), text))?;
+        let (mut is_fresh, mut shown) = (true, Vec::new());
+        decoder.decode_more(&ids, &mut is_fresh, &stop, &mut shown)?;
+        // A normalizer can remove text from the end, which has no id.
+        let counts = (0..=more.len()).chain([more.len()]);
+        for (count, end) in counts.zip(std::iter::once(0).chain(spans.ends).chain([part.len()])) {
+            decoder.decode_more(&more[count.saturating_sub(1)..count], &mut is_fresh, &stop, &mut shown)?;
+            if let Entry::Vacant(room) = sorted.entry(is_fresh) {
+                let tokens = decoder.sorted_tokens(is_fresh, &stop)?;
+                room.insert((0..).zip(&tokens.ids).map(|(at, &id)| (tokens.token(at).into(), id)).collect());
+            }
+            let (tokens, rest) = (&sorted[&is_fresh], &part.as_bytes()[end..]);
+            let tokens = &tokens[tokens.partition_point(|(token, _)| &token[..] < rest)..];
+            let found = tokens.iter().take_while(|(token, _)| token.starts_with(rest));
+            let mut found: Vec<u32> = found.map(|&(_, id)| id).collect();
+            if !found.is_empty() || rest.is_empty() {
+                found.sort_unstable();
+                ids.extend_from_slice(&more[..count]);
+                return Ok(Answer::Numbers([&[ids.len() as u32, (cut + end) as u32][..], &ids, &found].concat()));
+            }
+        }
+        Ok(Answer::default())
+    }
+
+    /// The form of a text without special tokens that becomes tokens, after the steps that rewrite it.
+    pub fn normalize(&self, text: usize) -> Result<Answer> {
+        let pieces = self.tokenizer()?.encoder().pieces(self.text(text)?.into(), &Stop::default())?;
+        Ok(Answer::Bytes(pieces.concat()))
     }
 
     /// The end of each piece of a text without special tokens, in bytes.
@@ -319,6 +375,11 @@ fn choice(special: u32) -> Special {
 
 fn text(bytes: &[u8]) -> Result<&str> {
     text_of(bytes).map_err(|error| refuse("text", &error.to_string(), "UTF-8"))
+}
+
+/// The error with its place in units of UTF-16, as JavaScript counts them.
+fn in_units(error: Error, text: &str) -> Error {
+    error.map_offset(|bytes| text.get(..bytes).map_or(bytes, |before| before.encode_utf16().count()))
 }
 
 fn refuse(argument: &'static str, value: &str, allowed: &str) -> Error {

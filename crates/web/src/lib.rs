@@ -142,6 +142,18 @@ mod exports {
         answer(|instance| instance.encode_around(text, special, start, end))
     }
 
+    /// The part of a prompt that allows every continuation, and the tokens that continue it.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn heal(text: usize, special: u32) -> u32 {
+        answer(|instance| instance.heal(text, special))
+    }
+
+    /// The form of a text that becomes tokens.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn normalize(text: usize) -> u32 {
+        answer(|instance| instance.normalize(text))
+    }
+
     /// The end of each piece of a text, in bytes.
     #[unsafe(no_mangle)]
     pub extern "C" fn split(text: usize) -> u32 {

@@ -1,6 +1,9 @@
 // The figures of the lesson's cells: each kind computes one, and prints it as the example above the cell does, in Python's notation.
 //
-// `cells.js` loads this script when a reader opens the first cell; a figure that needs the engine loads it from engine/.
+// `cells.js` loads this script when a reader opens the first cell; a figure that needs the engine loads it from engine/. The
+// site's stage puts the imported module into it.
+
+import { escapeCharacter, textOf as decodeText, tokenText } from "../../../crates/web/js/playground/drawing.js";
 
 (() => {
   const ENGINE = new URL("../engine/", document.currentScript.src);
@@ -9,23 +12,17 @@
   const ALL_MERGES = 100_000; // more than any text of a cell has
 
   // What Python prints.
-  const SHORT = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
-  const hex = (code, size) => code.toString(16).padStart(size, "0");
-  function escaped(char) {
-    const code = char.codePointAt(0);
-    return SHORT[char] ?? (code < 0x100 ? `\\x${hex(code, 2)}` : code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`);
-  }
-  function quoted(text, printable = /[^\p{C}\p{Z}\\]| /u) {
+  function quoteText(text, printable = /[^\p{C}\p{Z}\\]| /u) {
     const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
-    return mark + Array.from(text, (char) => (char === mark ? `\\${char}` : printable.test(char) ? char : escaped(char))).join("") + mark;
+    return mark + Array.from(text, (char) => (char === mark ? `\\${char}` : printable.test(char) ? char : char === "\\" ? "\\\\" : escapeCharacter(char))).join("") + mark;
   }
-  const quotedBytes = (bytes) => `b${quoted(String.fromCharCode(...bytes), /[ -[\]-~]/)}`;
+  const quoteBytes = (bytes) => `b${quoteText(String.fromCharCode(...bytes), /[ -[\]-~]/)}`;
   const list = (items) => `[${items.join(", ")}]`;
   const tuple = (items) => (items.length === 1 ? String(items[0]) : `(${items.join(", ")})`);
   const dict = (entries) => `{${[...entries].map(([key, value]) => `${key}: ${value}`).join(", ")}}`;
   const several = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
   function numbers(text) {
-    if (/[^\d\s,()[\]]/.test(text)) throw new Error(`${quoted(text)}: expected whole numbers, such as 104 263`);
+    if (/[^\d\s,()[\]]/.test(text)) throw new Error(`${quoteText(text)}: expected whole numbers, such as 104 263`);
     return (text.match(/\d+/g) ?? []).map(Number);
   }
   const columns = (rows, left) => {
@@ -43,13 +40,10 @@
   }
 
   const utf8 = (text) => [...new TextEncoder().encode(text)];
-  const textOf = (bytes) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
   const points = (text) => Array.from(text, (char) => char.codePointAt(0));
-  const marked = (text) => text.replaceAll(" ", "·").replaceAll("\n", "↵").replaceAll("\t", "→");
-  const shown = (bytes) => {
-    const text = textOf(bytes);
-    return utf8(text).join() === [...bytes].join() ? marked(text) : Array.from(bytes, (byte) => `<${hex(byte, 2).toUpperCase()}>`).join("");
-  };
+  const textOf = (bytes) => decodeText(Uint8Array.from(bytes));
+  const drawToken = (bytes) => tokenText(Uint8Array.from(bytes));
+  const drawText = (text) => drawToken(utf8(text));
 
   // Merging by hand, for what the engine does not train: ties by first_seen, and characters.
   function countPairs(pieces) {
@@ -136,7 +130,7 @@
   }
   /** The tokenizers of a cell that needs files: those of the files that it names, all of the reader's, or one that learns from the page. */
   let opened = [];
-  async function chosen(files = []) {
+  async function chooseTokenizers(files = []) {
     const named = opened.filter(({ name }) => files.includes(name));
     if (opened.length) return named.length ? named : opened;
     const corpus = Array.from(document.querySelectorAll(".md-content p"), (each) => each.textContent).join("\n");
@@ -151,18 +145,18 @@
     return { name, tok: await load(file, { pattern, specialTokens: { "<|endoftext|>": END_OF_TEXT[pattern] } }) };
   }
 
-  const chips = (tok, ids, name) => ({ name, chips: Array.from(ids, (id) => [shown(tok.token(id)), id]) });
+  const chips = (tok, ids, name) => ({ name, chips: Array.from(ids, (id) => [drawToken(tok.token(id)), id]) });
   const pieceTexts = (tok, ids) => Array.from(ids, (id) => textOf(tok.token(id)));
-  const cut = (tok, ids) => pieceTexts(tok, ids).join("|");
+  const joinTokens = (tok, ids) => pieceTexts(tok, ids).join("|");
   const refuseOthers = (text, isKnown) => {
     const at = [...text].findIndex((char) => !isKnown(char));
-    if (at >= 0) throw new Error(`${quoted([...text][at])} is not in the vocabulary (offset ${at})`);
+    if (at >= 0) throw new Error(`${quoteText([...text][at])} is not in the vocabulary (offset ${at})`);
   };
-  const letter = (id) => (id < 256 ? marked(String.fromCharCode(id)) : id < 282 ? String.fromCharCode(346 - id) : `#${id}`);
+  const letter = (id) => (id < 256 ? drawText(String.fromCharCode(id)) : id < 282 ? String.fromCharCode(346 - id) : `#${id}`);
 
   // Each kind: the values and the tokenizers to { rows of tokens, the printed lines, a sentence }.
   const KINDS = {
-    code_points: ({ text }) => ({ rows: [{ chips: points(text).map((code) => [shown(utf8(String.fromCodePoint(code))), code]) }], lines: [list(points(text))] }),
+    code_points: ({ text }) => ({ rows: [{ chips: points(text).map((code) => [drawText(String.fromCodePoint(code)), code]) }], lines: [list(points(text))] }),
     lengths: ({ text }) => ({ lines: [tuple(text.split("\n").map((line) => points(line).length))], said: `A reader counts ${text.split("\n").map((line) => [...new Intl.Segmenter().segment(line)].length).join(", ")}.` }),
     sizes({ text, shows }) {
       const rows = text.split("\n").map((line) => [points(line).length, utf8(line).length]);
@@ -170,7 +164,7 @@
     },
     bytes: ({ text }) => ({ lines: [list(utf8(text))] }),
     utf8: ({ text }) => ({ lines: [...text].map((char) => `${char} ${char.codePointAt(0)} ${list(utf8(char))}`) }),
-    bits: ({ text }) => ({ lines: [...text].map((char) => quoted(utf8(char).map((byte) => byte.toString(2).padStart(8, "0")).join(" "))) }),
+    bits: ({ text }) => ({ lines: [...text].map((char) => quoteText(utf8(char).map((byte) => byte.toString(2).padStart(8, "0")).join(" "))) }),
     encodings({ text, shows }) {
       const sizes = [["UTF-8", utf8(text).length], ["UTF-16", 2 * text.length], ["UTF-32", 4 * points(text).length]];
       return { lines: shows === "bars" ? bars(sizes.map(([name, size]) => [name, size, `${size} bytes`])) : [list(sizes.map(([, size]) => size))] };
@@ -179,15 +173,15 @@
       const alphabet = [...new Set(corpus)].sort((one, other) => one.codePointAt(0) - other.codePointAt(0));
       refuseOthers(text, (char) => alphabet.includes(char));
       const tok = await (await loadEngine()).loadModel({ fields: { unit: "char" }, tokens: alphabet.map((char, id) => [id, char]) });
-      return { rows: [chips(tok, tok.encode(text))], lines: [list(tok.encode(text))], said: dict(alphabet.map((char, id) => [quoted(char), id])) };
+      return { rows: [chips(tok, tok.encode(text))], lines: [list(tok.encode(text))], said: dict(alphabet.map((char, id) => [quoteText(char), id])) };
     },
     words: async ({ corpus, text }) => {
       const { tok } = await tokenizerOf({ corpus: "x", merges: 0 });
       const wordsOf = (each) => piecesInOrder(tok, each).map(textOf);
       const alphabet = wordsOf(corpus);
       const strange = wordsOf(text).find((word) => !alphabet.includes(word));
-      if (strange) throw new Error(`${quoted(strange)} is not in the vocabulary (offset ${points(text.slice(0, text.indexOf(strange))).length})`);
-      return { rows: [{ chips: wordsOf(text).map((word) => [marked(word), [...new Set(alphabet)].sort().indexOf(word)]) }], lines: [list(wordsOf(text).map((word) => quoted(word)))] };
+      if (strange) throw new Error(`${quoteText(strange)} is not in the vocabulary (offset ${points(text.slice(0, text.indexOf(strange))).length})`);
+      return { rows: [{ chips: wordsOf(text).map((word) => [drawText(word), [...new Set(alphabet)].sort().indexOf(word)]) }], lines: [list(wordsOf(text).map((word) => quoteText(word)))] };
     },
     tokens(v, toks) {
       const texts = [v.text, v.other].filter((text) => text !== undefined).map((text) => (v.form ? text.normalize(v.form) : text));
@@ -197,12 +191,12 @@
       const each = (print) => found.flatMap((lists, at) => lists.map((ids) => print(toks[at].tok, ids)));
       const lines = {
         ids: () => each((_, ids) => list(ids)),
-        tokens: () => each((tok, ids) => list(pieceTexts(tok, ids).map((text) => quoted(text)))),
-        cut: () => each(cut),
+        tokens: () => each((tok, ids) => list(pieceTexts(tok, ids).map((text) => quoteText(text)))),
+        cut: () => each(joinTokens),
         counts: () => [list(counts.map(tuple))],
         row: () => [counts.map((row) => row.join(" ")).join(" ")],
         chars: () => counts.map((row) => tuple([points(v.text).length, ...row])),
-        pairs: () => [list(counts.map((row, at) => tuple([quoted(toks[at].name), ...row])))],
+        pairs: () => [list(counts.map((row, at) => tuple([quoteText(toks[at].name), ...row])))],
         named: () => counts.map((row, at) => [toks[at].name, ...row, ...(row.length > 1 ? [(row[1] / row[0]).toFixed(2)] : [])].join(" ")),
       };
       const rows = each(chips).map((row, at) => ({ ...row, name: toks[0].name && toks[Math.floor(at / texts.length)].name }));
@@ -211,23 +205,23 @@
     merges({ text }, [{ tok }]) {
       const { steps, symbols, whole } = tok.merges(text);
       const after = [...steps.slice(1).map((step) => step.symbols), symbols];
-      const lines = steps.map(({ chosen }, at) => `rank ${String(chosen.rank).padStart(2)}: ${list(after[at].map(({ token }) => quoted(textOf(token))))}`);
+      const lines = steps.map(({ chosen }, at) => `rank ${String(chosen.rank).padStart(2)}: ${list(after[at].map(({ token }) => quoteText(textOf(token))))}`);
       const ids = whole === null ? symbols.map(({ id }) => id) : [whole];
       return { rows: [chips(tok, ids)], lines, said: whole !== null ? "The piece is a token, which is looked up at once." : `${several(steps.length, "merge")}, ${several(ids.length, "token")}.` };
     },
     decode({ ids, shows }, [{ tok }]) {
       const found = numbers(ids);
       const bytes = tok.decodeBytes(found);
-      return { rows: [chips(tok, found)], lines: [shows === "bytes" ? quotedBytes(bytes) : quoted(textOf(bytes))] };
+      return { rows: [chips(tok, found)], lines: [shows === "bytes" ? quoteBytes(bytes) : quoteText(textOf(bytes))] };
     },
     stream({ text }, [{ tok }]) {
       const [ids, decoder] = [[...tok.encode(text)], tok.decoder()];
-      const each = (decode) => list(ids.map((id) => quoted(decode(id))));
+      const each = (decode) => list(ids.map((id) => quoteText(decode(id))));
       return { rows: [chips(tok, ids)], lines: [list(ids), each((id) => tok.decode([id])), each((id) => decoder.feed(id))] };
     },
     pairs({ ids, text }) {
       const counts = countPairs([[ids === undefined ? points(text) : numbers(ids), 1]]);
-      const key = (pair) => (ids === undefined ? quoted(String.fromCodePoint(...numbers(pair))) : `(${pair})`);
+      const key = (pair) => (ids === undefined ? quoteText(String.fromCodePoint(...numbers(pair))) : `(${pair})`);
       return { lines: [dict([...counts].map(([pair, count]) => [key(pair), count]))] };
     },
     replace: ({ ids, pair, id }) => ({ lines: [list(replacePair(numbers(ids), ...numbers(pair), id))] }),
@@ -236,15 +230,15 @@
       for (let at = 0; at + n <= chars.length; at++) counts.set(chars.slice(at, at + n).join(""), (counts.get(chars.slice(at, at + n).join("")) ?? 0) + 1);
       if (!counts.size) throw new Error(`The text has fewer than ${n} characters.`);
       const rows = [...counts].sort((one, other) => other[1] - one[1]).slice(0, 20);
-      return { lines: [`${n}-grams of characters: ${chars.length - n + 1} in all, ${counts.size} different`, ...bars(rows.map(([gram, count]) => [marked(gram), count, count]))] };
+      return { lines: [`${n}-grams of characters: ${chars.length - n + 1} in all, ${counts.size} different`, ...bars(rows.map(([gram, count]) => [drawText(gram), count, count]))] };
     },
     steps(v, [{ tok, learned }]) {
-      const rows = history({ tok, learned }, v).map(([one, other, id, count, left], at) => [at + 1, letter(one) + letter(other), count, `${letter(id)} (${id})`, shown(tok.token(id)), left].map(String));
-      const tokens = list(learned.map(([, , id]) => quoted(textOf(tok.token(id)))));
+      const rows = history({ tok, learned }, v).map(([one, other, id, count, left], at) => [at + 1, letter(one) + letter(other), count, `${letter(id)} (${id})`, drawToken(tok.token(id)), left].map(String));
+      const tokens = list(learned.map(([, , id]) => quoteText(textOf(tok.token(id)))));
       return { rows: [chips(tok, tok.encode(v.corpus))], lines: v.shows === "tokens" ? [tokens] : columns([["step", "pair", "count", "becomes", "token", "symbols"], ...rows], [1, 3, 4]), said: `${several(learned.length, "merge")}; the training text is ${several(tok.count(v.corpus), "token")}.` };
     },
     training(v, [{ tok, learned }]) {
-      const lines = history({ tok, learned }, v).map(([one, other, id, count, left]) => `(${one}, ${other}) -> ${id} ${quotedBytes(tok.token(id))}: ${count} times, ${left} ids left`);
+      const lines = history({ tok, learned }, v).map(([one, other, id, count, left]) => `(${one}, ${other}) -> ${id} ${quoteBytes(tok.token(id))}: ${count} times, ${left} ids left`);
       return { rows: [chips(tok, tok.encode(v.corpus))], lines, said: `${several(utf8(v.corpus).length, "byte")} became ${several(tok.count(v.corpus), "token")}.` };
     },
     learned(v, [{ tok, learned }]) {
@@ -263,12 +257,12 @@
     },
     split(v, [{ tok }]) {
       const pieces = piecesInOrder(tok, v.text);
-      const lines = [list(pieces.map((piece) => (v.shows === "bytes" ? quotedBytes(piece) : quoted(textOf(piece)))))];
-      return { rows: [{ chips: pieces.map((piece) => [shown(piece), piece.length]) }], lines, said: "The number below a piece is its size in bytes." };
+      const lines = [list(pieces.map((piece) => (v.shows === "bytes" ? quoteBytes(piece) : quoteText(textOf(piece)))))];
+      return { rows: [{ chips: pieces.map((piece) => [drawToken(piece), piece.length]) }], lines, said: "The number below a piece is its size in bytes." };
     },
     patterns: async ({ text, names }) => {
       const found = await Promise.all(names.map(async (pattern) => [pattern, piecesInOrder((await tokenizerOf({ corpus: "x", merges: 0, pattern })).tok, text)]));
-      return { rows: found.map(([name, pieces]) => ({ name, chips: pieces.map((piece) => [shown(piece)]) })), lines: found.map(([name, pieces]) => `${name.padEnd(6)} ${list(pieces.map((piece) => quoted(textOf(piece))))}`) };
+      return { rows: found.map(([name, pieces]) => ({ name, chips: pieces.map((piece) => [drawToken(piece)]) })), lines: found.map(([name, pieces]) => `${name.padEnd(6)} ${list(pieces.map((piece) => quoteText(textOf(piece))))}`) };
     },
     targets(v, [{ tok }]) {
       const row = chips(tok, tok.encode(v.text));
@@ -284,11 +278,11 @@
       const [sampled, again] = [numbers(ids), [...tok.encode(tok.decode(numbers(ids)), { special: "text" })]];
       const at = sampled.findIndex((id, place) => id !== again[place]);
       const same = at < 0 && sampled.length === again.length;
-      return { rows: [chips(tok, sampled, "sampled"), chips(tok, again, "encoded again")], lines: [tuple([sampled, again].map((each) => quoted(cut(tok, each)))), `(${same ? "True, None" : `False, ${at < 0 ? sampled.length : at}`})`] };
+      return { rows: [chips(tok, sampled, "sampled"), chips(tok, again, "encoded again")], lines: [tuple([sampled, again].map((each) => quoteText(joinTokens(tok, each)))), `(${same ? "True, None" : `False, ${at < 0 ? sampled.length : at}`})`] };
     },
     fim({ text, other, order }) {
       const [before, after] = [`<|fim_prefix|>${order === "spm" ? "" : text}`, `<|fim_suffix|>${other}`];
-      return { lines: [quoted(`${before}${after}<|fim_middle|>${order === "spm" ? text : ""}`)] };
+      return { lines: [quoteText(`${before}${after}<|fim_middle|>${order === "spm" ? text : ""}`)] };
     },
     fim_ids: ({ ids, others }) => ({ lines: [list([300, ...numbers(ids), 301, ...numbers(others), 302])] }),
     first_difference({ ids, others }) {
@@ -309,7 +303,7 @@
     async compute(kind, values) {
       const figure = KINDS[kind];
       if (figure.length < 2 || values.tokens !== undefined) return figure(values, []);
-      return figure(values, trainsHere(values) ? [await tokenizerOf({ corpus: "x", merges: values.corpus === undefined ? 0 : undefined, ...values })] : await chosen(values.files));
+      return figure(values, trainsHere(values) ? [await tokenizerOf({ corpus: "x", merges: values.corpus === undefined ? 0 : undefined, ...values })] : await chooseTokenizers(values.files));
     },
     /** Whether a figure uses the tokenizers of the page, which a reader's files replace. */
     usesFiles: (kind, values) => KINDS[kind].length === 2 && values.tokens === undefined && !trainsHere(values),

@@ -19,8 +19,7 @@ import toksmith
 from toksmith._render import Shown, Table, token_text
 from toksmith.reference.models import best_path
 
-BYTE = re.compile(rb"<0x[0-9A-F]{2}>")
-SPACES = " \t\n\r\f\v"  # removed ones belong to a neighbour
+WORDS = re.compile(rb"\s*\S+|\s+$")  # take the place of pieces, because a whole text is one piece
 MOST_CHARACTERS = 40  # a wider lattice is unreadable
 
 
@@ -67,7 +66,7 @@ def lattice(tok: toksmith.Tokenizer, name: str, piece: str) -> Lattice:
 
     Raises: InvalidOption: The piece has more than 40 characters.
     """
-    text = normalize_piece(tok, piece)
+    text = "".join(tok.split(piece, special="text"))
     if len(text) > MOST_CHARACTERS:
         found = f"{len(text):,} characters"
         raise toksmith.errors.InvalidOption("piece", found, f"at most {MOST_CHARACTERS}, such as one word")
@@ -102,19 +101,3 @@ def lattice(tok: toksmith.Tokenizer, name: str, piece: str) -> Lattice:
 def single(number: float, exact: bool) -> float:
     """The number as the model's sums have it: in single precision, unless they are exact."""
     return number if exact else float(np.float32(number))
-
-
-def normalize_piece(tok: toksmith.Tokenizer, piece: str) -> str:
-    """The piece as the model sees it: the tokens that it becomes, and the source of those that stand for unknown characters."""
-    model = tok.model
-    removed = SPACES if any(dict(step.options).get("remove_extra") for step in model.normalizers) else ""
-    encoding = tok.encode_with_offsets(piece, special="text")
-    parts, done = [], 0
-    for id, start, end in zip(encoding.ids.tolist(), encoding.starts.tolist(), encoding.ends.tolist(), strict=True):
-        token = model.vocab.token(id)
-        if token is not None and id != model.unknown_id and not (model.byte_fallback and BYTE.fullmatch(token)):
-            parts.append(token.decode())
-        elif end > done:
-            parts.append(piece[max(start, done) : end].strip(removed))
-            done = end
-    return "".join(parts)

@@ -236,8 +236,10 @@ def heal_prompt(parts: PartEncoder, model: Model, tables: dict[bool, SortedToken
 def pieces_of(engine: _core.Engine, model: Model, text: str | bytes, special: Special) -> list[bytes]:
     """The pieces of a text as bytes; see `Tokenizer.split`."""
     data = as_utf8(text)
-    added = {token.id: token.content.encode() for token in model.added_tokens if special != "text" or not token.special}
-    normalized = any(token.normalized for token in model.added_tokens)
+    is_whole = any(step.kind == "sentencepiece" for step in model.normalizers)  # its symbols stay in the text
+    tokens = [token for token in model.added_tokens if not (is_whole and token.normalized)]
+    added = {token.id: token.content.encode() for token in tokens if special != "text" or not token.special}
+    normalized = any(token.normalized for token in tokens)
     if not normalized and not any(content in data for content in added.values()):
         return engine.split(data) if data else []
     ids, starts, ends = _core.encode_with_offsets(engine, text, special, "replace", False)

@@ -41,8 +41,11 @@ impl Encoder {
     /// # Errors
     /// [`Error::Pattern`] if a regex engine gives up, [`Error::TooLong`] and [`Error::Interrupted`].
     pub fn pieces(&self, text: Text<'_>, stop: &Stop) -> Result<Vec<Vec<u8>>> {
-        let mut pieces = Vec::new();
         let bounds = Bounds::new(text.as_bytes().len(), stop);
+        if let Some(chars) = self.chars() {
+            return Ok(vec![chars.normalize(text, &bounds)?]);
+        }
+        let mut pieces = Vec::new();
         self.for_each_piece(text, false, &bounds, |piece, _| {
             pieces.push(piece.to_vec());
             Ok(())

@@ -85,7 +85,7 @@ impl Tokenizer {
     /// The same for the bytes of a `.toksmith` file.
     ///
     /// # Errors
-    /// [`Error::Format`] with the line that breaks the format; [`Error::Model`] for a broken invariant, or with the name
+    /// [`Error::Format`] with the line that breaks the format or an invariant; [`Error::Model`] with the name
     /// of a part that this crate cannot run; [`Error::Option`] for a regex that does not compile.
     pub fn from_bytes(data: &[u8]) -> Result<Self> {
         let model = native::read_model(data)?;
@@ -106,13 +106,14 @@ impl Tokenizer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] with the line that breaks the format, [`Error::Model`] if a byte has no token or a special
-    /// token has the id of another token, [`Error::Option`] for an unknown name or a regex that does not compile.
+    /// [`Error::Format`] with the line that breaks the format, or if a byte has no token; [`Error::Model`] if a special
+    /// token has the id of another token; [`Error::Option`] for an unknown name or a regex that does not compile.
     pub fn from_tiktoken(data: &[u8], pattern: &str, special_tokens: &[(&str, u32)]) -> Result<Self> {
         let splitter = Splitter::new(&regexes_of(pattern)?)?;
         let tokens = table::parse_tiktoken(data)?;
         let tables = Tables { blob: &tokens.blob, ends: &tokens.ends, ids: &tokens.ids, merges: &[] };
         let vocab = Vocab::new(Unit::Byte, MergeRule::Bytes, true, tables)
+            .map_err(|error| Error::Format { place: None, problem: error.to_string() })
             .map_err(|error| table::refuse_repeats(data).err().unwrap_or(error))?;
         let special = |&(content, id): &(&str, u32)| AddedToken {
             content: content.to_owned(),
@@ -166,6 +167,13 @@ impl Tokenizer {
     #[must_use]
     pub fn token(&self, id: u32) -> Option<&[u8]> {
         self.decoder.token(id)
+    }
+
+    /// What decodes.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn token_decoder(&self) -> &Decoder {
+        &self.decoder
     }
 
     /// The largest id + 1.

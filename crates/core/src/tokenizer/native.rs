@@ -147,10 +147,14 @@ pub fn read_model(data: &[u8]) -> Result<ModelParts> {
         let _: IgnoredAny = json(&mut lines, "metadata")?;
     }
     let digest = table::sha256(&data[..lines.next]);
-    if section(&mut lines, "sha256")? != digest.as_bytes() {
-        return Err(lines.error(format!("the file was changed: the checksum of the lines above is {digest}")));
+    let signed = section(&mut lines, "sha256")?;
+    if signed != digest.as_bytes() {
+        let signed = String::from_utf8_lossy(&signed[..signed.len().min(digest.len())]);
+        let problem = format!("the file was changed: the checksum of the lines above is {digest}, not '{signed}'");
+        return Err(lines.error(problem));
     }
     if lines.next < data.len() {
+        let _ = lines.next_required();
         return Err(lines.error("expected the end of the file after the checksum"));
     }
     // No token has the largest id, so that the vocabulary refuses a merge with a larger one.
@@ -170,7 +174,7 @@ fn comes_next(lines: &Lines<'_>, name: &str) -> bool {
 
 /// The rest of the next line, after the section's name.
 fn section<'d>(lines: &mut Lines<'d>, name: &str) -> Result<&'d [u8]> {
-    let line = lines.next_required()?;
+    let line = lines.next_required().map_err(|_| lines.error("the file ends before its checksum"))?;
     let rest = line.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
     rest.ok_or_else(|| lines.error(format!("expected the section '{name}', not {}", table::quote(line))))
 }
@@ -180,7 +184,12 @@ fn json<T: DeserializeOwned>(lines: &mut Lines<'_>, name: &str) -> Result<T> {
     if text.len() > JSON_LIMIT {
         return Err(lines.error(format!("the JSON has {} bytes; at most {JSON_LIMIT} are allowed", text.len())));
     }
-    serde_json::from_slice(text).map_err(|error| lines.error(format!("{name}: {error}")))
+    serde_json::from_slice(text).map_err(|error| {
+        let (message, place) = (error.to_string(), error.column().saturating_sub(1));
+        let problem = message.rsplit_once(" at line ").map_or(&*message, |(problem, _)| problem);
+        let what = if error.is_data() { name } else { "not JSON" };
+        lines.error(format!("{what}: {problem} at character {place}"))
+    })
 }
 
 fn count(lines: &mut Lines<'_>, name: &str) -> Result<usize> {
@@ -327,7 +336,8 @@ fn model_parts(header: Header, tables: Tables<'_>, scores: Option<&[f64]>) -> Re
     };
     let (prefix, unknown) = (&*header.continuing_subword_prefix, header.unknown_id);
     let merge_prefix = if unit == Unit::Piece { "" } else { prefix };
-    let vocab = Vocab::with_prefix(unit, merge_rule, header.whole_piece, tables, merge_prefix.as_bytes())?;
+    let vocab = Vocab::with_prefix(unit, merge_rule, header.whole_piece, tables, merge_prefix.as_bytes());
+    let vocab = vocab.map_err(|error| locate(&error, tables))?;
     let vocab = Arc::new(vocab);
     let kernel = header.kernel(way, &vocab, scores)?;
     let added = header.added_tokens.into_iter().map(|token| {
@@ -367,6 +377,15 @@ fn model_parts(header: Header, tables: Tables<'_>, scores: Option<&[f64]>) -> Re
         (parts.normalizers, parts.decoders) = (Vec::new(), Vec::new());
     }
     Ok(parts)
+}
+
+/// The error of a broken rule with the line of the token or the merge that breaks it, or that of the section `model`.
+fn locate(error: &Error, Tables { ids, .. }: Tables<'_>) -> Error {
+    let Error::Model { invariant, id } = error else { return error.clone() };
+    let rank = invariant.strip_prefix("merge ").and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+    let token = id.and_then(|id| ids.iter().rposition(|&other| other == id));
+    let line = rank.map(|rank| 5 + ids.len() + rank).or(token.map(|row| 4 + row)).unwrap_or(2);
+    Error::Format { place: Some(line.to_string()), problem: error.to_string() }
 }
 
 /// A byte-level model that regexes split and that has no other steps, as trainings and `.tiktoken` files give it.

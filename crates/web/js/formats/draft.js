@@ -11,7 +11,7 @@ export function draftOf({ fields, tokens, merges = [], scores, metadata }) {
   const endless = scores?.some((score) => !Number.isFinite(score));
   const version = endless || header.unused_ids ? 2 : 1;
   const lines = [`toksmith ${version}`, `model ${JSON.stringify(header)}`, `tokens ${tokens.length}`];
-  for (const [id, token] of tokens) lines.push(`${id} ${escaped(token)}`);
+  for (const [id, token] of tokens) lines.push(`${id} ${escapeToken(token)}`);
   lines.push(`merges ${merges.length}`);
   for (const merge of merges) lines.push(merge.join(" "));
   if (scores !== undefined) {
@@ -22,7 +22,7 @@ export function draftOf({ fields, tokens, merges = [], scores, metadata }) {
   return new TextEncoder().encode(`${lines.join("\n")}\n`);
 }
 
-function escaped(token) {
+function escapeToken(token) {
   if (typeof token === "string") return token.replace(/[\0- \x7f\\]/g, (char) => HEX(char.charCodeAt(0)));
   return Array.from(token, (byte) => (byte > 0x20 && byte < 0x7f && byte !== 0x5c ? String.fromCharCode(byte) : HEX(byte))).join("");
 }
@@ -38,5 +38,5 @@ function spelt(score) {
 
 /** The error of a file, with its place. */
 export function refuse(place, problem) {
-  throw Object.assign(new Error(place ? `${place} ${problem}` : problem), { name: "FormatError" });
+  throw Object.assign(new Error(place ? `${place}: ${problem}` : problem), { name: "FormatError" });
 }

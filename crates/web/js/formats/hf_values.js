@@ -18,12 +18,12 @@ export function readNumber(digits) {
     for (at = 0; at < fraction.length && more(fraction[at]) <= MOST; at++, power--) value = more(fraction[at]);
   }
   power = Math.max(-FARTHEST, Math.min(FARTHEST, power + Math.max(-FARTHEST, Math.min(FARTHEST, Number(exponent)))));
-  const size = scaled(Number(value), power);
+  const size = scaleNumber(Number(value), power);
   return sign ? -size : size;
 }
 
 /** The value times a power of ten, rounded at each step. */
-function scaled(value, power) {
+function scaleNumber(value, power) {
   for (; power < -HIGHEST_POWER && value; power += HIGHEST_POWER) value /= 1e308;
   if (!value) return value;
   if (power > HIGHEST_POWER) return Infinity;

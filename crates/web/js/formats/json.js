@@ -34,7 +34,8 @@ export function parse(data) {
 
 function countNames(value) {
   if (value === null || typeof value !== "object") {
-    if (typeof value === "string" && !value.isWellFormed()) refuse("", "a text contains a lone surrogate");
+    const [lone] = (typeof value === "string" && value.match(/\p{Surrogate}/u)) || [];
+    if (lone) refuse("", `a text contains the lone surrogate U+${lone.charCodeAt().toString(16).toUpperCase()}`);
     return 0;
   }
   const values = Object.values(value);

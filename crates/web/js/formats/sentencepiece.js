@@ -18,10 +18,6 @@ const REWRITING = {
   dummy: [tag(3, NUMBER), 1], removeExtra: [tag(4, NUMBER), 1], escape: [tag(5, NUMBER), 1],
 };
 
-/** Whether the data begin with a protobuf message that begins with a short text: the first piece. */
-export const isSentencePiece = (data) =>
-  data.length > 3 && data[0] === 0x0a && data[2] === 0x0a && data[3] > 0 && data[3] <= data[1] - 2 && data[1] - 2 < 0x7e;
-
 /** The draft of a model file. */
 export function readSentencePiece(data) {
   const parts = [1, 2, 3, 5].map((number) => [tag(number, BYTES), []]);
@@ -51,7 +47,7 @@ function sortPieces(pieces, { modelType, byteFallback }, { tokens, scores, added
   let unknown = null;
   const flags = { lstrip: false, rstrip: false, single_word: false };
   pieces.forEach(({ content, score, type }, id) => {
-    const fail = (problem) => refuse(`piece ${id}:`, problem);
+    const fail = (problem) => refuse(`piece ${id}`, problem);
     const shown = JSON.stringify(content);
     if (content === "") fail("is empty");
     if (seen.has(content)) fail(`${shown} occurs twice; piece ${seen.get(content)} is the same`);
@@ -72,9 +68,9 @@ function sortPieces(pieces, { modelType, byteFallback }, { tokens, scores, added
       if (type === UNUSED || longer || (content === "\0" && byteFallback)) unused.push(id);
     }
   });
-  if (!pieces.length) refuse("pieces:", "expected at least 1 piece");
-  if (counts[UNKNOWN] !== 1 && !(counts[BYTE] && !counts[UNKNOWN])) refuse("pieces:", `expected one unknown piece, not ${counts[UNKNOWN]}`);
-  if (byteFallback && counts[BYTE] !== 256) refuse("pieces:", `expected 256 bytes with byte_fallback, not ${counts[BYTE]}`);
+  if (!pieces.length) refuse("pieces", "expected at least 1 piece");
+  if (counts[UNKNOWN] !== 1 && !(counts[BYTE] && !counts[UNKNOWN])) refuse("pieces", `expected one unknown piece, not ${counts[UNKNOWN]}`);
+  if (byteFallback && counts[BYTE] !== 256) refuse("pieces", `expected 256 bytes with byte_fallback, not ${counts[BYTE]}`);
   return unknown;
 }
 
@@ -109,7 +105,9 @@ function message(fields, parts) {
 /** The fields of a protobuf message: tags, with a value or its bytes. */
 function* fieldsOf(data) {
   let at = 0;
-  const end = () => refuse("", "is not a SentencePiece model: a field ends after its message");
+  const fail = (problem) => refuse("", `the file is not a SentencePiece model (a protobuf message): ${problem}`);
+  const end = () => fail("a field ends after its message");
+  let hasNumbers = true;
   const varint = () => {
     for (let [value, factor] = [0, 1]; ; factor *= 128) {
       if (at >= data.length || factor > 2 ** 63) end();
@@ -122,13 +120,14 @@ function* fieldsOf(data) {
   while (at < data.length) {
     const tagged = varint();
     const wire = tagged % 8;
-    if (tagged < tag(1, 0)) refuse(`byte ${at}`, "is a field without a number, so this is not a SentencePiece model");
+    hasNumbers &&= tagged >= tag(1, 0);
     if (wire === NUMBER) yield [tagged, varint()];
     else if (wire === BYTES) yield [tagged, bytes(varint())];
     else if (wire === FLOAT) yield [tagged, bytes(4)];
     else if (wire === 1) bytes(8);
     else refuse(`byte ${at}`, `is a field of the type ${wire}, which SentencePiece does not use`);
   }
+  if (!hasNumbers) fail("a field has no number");
 }
 
 function text(data, place) {

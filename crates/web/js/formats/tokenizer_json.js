@@ -12,9 +12,6 @@ const BYTE_STEP = JSON.stringify({ kind: "byte_characters" });
 const isByteStep = (step) => JSON.stringify(step) === BYTE_STEP;
 const READERS = { BPE: readBpe, WordPiece: readWordPiece, WordLevel: readWords, Unigram: readUnigram };
 
-/** Whether the data are a JSON object. */
-export const isJson = (data) => /^\s*\{/.test(String.fromCharCode(...data.subarray(0, 64)));
-
 /** The draft of a file; `build` makes a tokenizer of a draft. */
 export function readTokenizerJson(data, build) {
   const top = new Part(parse(data), "");

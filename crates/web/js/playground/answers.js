@@ -12,9 +12,14 @@ const MOST_LISTED = 600;
 const MOST_FOUND = 200;
 const MOST_PROPOSED = 12;
 const MOST_TOKENS = 400; // of each treatment of special tokens
+const MOST_PROMPT = 24; // tokens before the end of a prompt, and after it
+const AFTER_PROMPT = 8;
+const MOST_CONTINUATIONS = 60;
 const NEAR = 20_000; // bytes to search for a piece on each side
 const PROPOSED_FROM = 2000; // characters
 const SAMPLE = "the goose lays a golden egg every day"; // in place of an empty text
+
+const WORDS = /[ \t\n\r\f\v]*[^ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g;
 
 const charsOf = (text) => text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 
@@ -115,6 +120,16 @@ function difference(request) {
   return { total, number, start, end, row: laid.rowOf(start), tokens: cuts.map((cut, which) => stretch(cut, places[which])) };
 }
 
+/** The ends of pieces to choose from: in a unigram model those of words, because a whole text is one piece. */
+function choiceEnds(own, text, special) {
+  let end = 0;
+  const words = () => (text.match(WORDS) ?? []).map((word) => (end += new TextEncoder().encode(word).length));
+  return own.model.header.kind === "unigram" ? words() : pieceEnds(own, text, special);
+}
+
+/** The bytes of such a piece, a word without the white space before it. */
+const choiceOf = ({ model }, bytes) => (model.header.kind === "unigram" ? new TextEncoder().encode(textOf(bytes).replace(/^[ \t\n\r\f\v]+/, "")) : bytes);
+
 function piece(request) {
   const { data } = request;
   const byte = request.number("byte", 0, { most: data.length });
@@ -126,12 +141,10 @@ function piece(request) {
   let last = Math.min(byte + NEAR, data.length);
   while (last < data.length && (data[last] & 0xc0) === 0x80) last--;
   const near = data.subarray(start, last);
-  const isUnigram = request.own.model.header.kind === "unigram"; // a word, because a whole text is one piece
-  const words = () => [...textOf(near).matchAll(/[ \t\n\r\f\v]*[^ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g)].map((found) => new TextEncoder().encode(textOf(near).slice(0, found.index + found[0].length)).length);
   let begin = 0;
-  for (const end of isUnigram ? words() : pieceEnds(request.own, textOf(near), request.special)) {
-    const found = textOf(near.subarray(begin, end));
-    if (start + begin <= byte && byte < start + end) return { piece: isUnigram ? found.replace(/^[ \t\n\r\f\v]+/, "") : found, start: start + begin, end: start + end };
+  for (const end of choiceEnds(request.own, textOf(near), request.special)) {
+    const found = choiceOf(request.own, near.subarray(begin, end));
+    if (start + begin <= byte && byte < start + end) return { piece: textOf(found), start: start + begin, end: start + end };
     begin = end;
   }
   return { piece: "", start: byte, end: byte };
@@ -144,14 +157,13 @@ function propose(request) {
   const cut = describe(own, request.name, used, "text");
   const data = new TextEncoder().encode(used);
   const pieces = new Map();
-  const isUnigram = own.model.header.kind === "unigram"; // words, because a whole text is one piece
-  if (isUnigram) for (const word of used.split(/[ \t\n\r\f\v]+/)) if (word && new TextEncoder().encode(word).length < 40) pieces.set(word, { bytes: new TextEncoder().encode(word), count: 2 });
+  const isUnigram = own.model.header.kind === "unigram";
   let [start, last] = [0, 0];
-  for (const end of isUnigram ? [] : cut.piece_ends) {
+  for (const end of choiceEnds(own, used, "text")) {
     const first = last;
     while (last < cut.tokens.length && cut.tokens[last].end <= end) last++;
-    const found = data.subarray(start, end);
-    if (found.length < 100) pieces.set(keyOf(found), { bytes: found, count: last - first });
+    const found = choiceOf(own, data.subarray(start, end));
+    if (found.length && found.length < (isUnigram ? 40 : 100)) pieces.set(keyOf(found), { bytes: found, count: isUnigram ? 2 : last - first });
     start = end;
   }
   const all = [...pieces.values()];
@@ -169,8 +181,7 @@ function merges(request) {
   const { model, tok } = request.own;
   if (model.header.kind === "unigram") return lattice(request.own, request.name, request.string("piece"));
   const bytes = new TextEncoder().encode(request.string("piece"));
-  const [steps, merged] = model.steps(model.symbols(bytes));
-  const whole = model.header.whole_piece && bytes.length ? model.id(bytes) : null;
+  const { whole, steps, symbols: merged } = tok.merges(bytes);
   const cut = model.header.normalizers.length ? Number(bytes.length > 0) : tok.split(textOf(bytes)).length;
   return {
     tokenizer: request.name,
@@ -284,13 +295,42 @@ function specials(request) {
   return { tokenizer: request.name, matches, plain: views("text"), allowed: views("allow"), refusal };
 }
 
+function prompt(request) {
+  const { text, special } = request;
+  const { tok, model } = request.own;
+  const points = [...text];
+  const end = request.number("end", points.length, { most: points.length });
+  const beginning = points.slice(0, end).join("");
+  const ids = tok.encode(beginning, { special });
+  const followed = end < points.length ? tok.encode(text, { special }) : ids;
+  const differing = ids.findIndex((id, at) => id !== followed[at]);
+  const agree = differing < 0 ? ids.length : differing;
+  const healing = tok.heal(beginning, { special });
+  const near = Math.max(0, agree - MOST_PROMPT);
+  const views = (some) => Array.from(some, (id) => ({ id, ...spelt(tok.token(id)), special: model.special.has(id) }));
+  const continuations = healing.rest.length ? healing.continuations : [];
+  return {
+    tokenizer: request.name,
+    bytes: new TextEncoder().encode(beginning).length,
+    ids: ids.length,
+    agree,
+    is_beginning: agree === ids.length,
+    ends_in_space: /[ \t]$/.test(beginning),
+    prompt: views(ids.slice(near).slice(-MOST_PROMPT)),
+    followed: views(followed.slice(near, ids.length + AFTER_PROMPT)),
+    healed: { ids: healing.ids.length, tokens: views(healing.ids.slice(-MOST_PROMPT)), rest: spelt(healing.rest) },
+    continuations: continuations.length,
+    first_continuations: Array.from(continuations.slice(0, MOST_CONTINUATIONS), (id) => ({ id, ...spelt(tok.token(id)) })),
+  };
+}
+
 function decode(request) {
   const bytes = request.own.tok.decodeBytes(request.values.ids ?? []);
   const text = !bytes.length || isWhole(bytes) ? textOf(bytes) : null;
   return { text, shown: tokenText(bytes.subarray(0, MOST_DECODED)), bytes: bytes.length };
 }
 
-async function opened(request) {
+async function openTokenizer(request) {
   const files = Object.entries(request.values.files ?? {});
   if (files.length !== 1) refuse("InvalidOption", "files: expected one file here; folders of files need the local server");
   const data = Uint8Array.from(atob(files[0][1]), (char) => char.charCodeAt(0));
@@ -300,7 +340,7 @@ async function opened(request) {
 
 /** The views by name. */
 export const VIEWS = {
-  opened,
+  opened: openTokenizer,
   tokens,
   difference,
   piece,
@@ -310,6 +350,7 @@ export const VIEWS = {
   lengths,
   specials,
   decode,
+  prompt,
   proposed: propose,
   tree: (request) => treeOf(request.own, request.name, request.number("id")),
   measured: (request) => {

@@ -44,19 +44,19 @@ export function isWhole(token) {
 }
 
 /** A character as a Python escape. */
-function escaped(char) {
+export function escapeCharacter(char) {
   const point = char.codePointAt(0);
   const digits = (size) => point.toString(16).padStart(size, "0");
   return SHORT[char] ?? (point < 0x100 ? `\\x${digits(2)}` : point < 0x10000 ? `\\u${digits(4)}` : `\\U${digits(8)}`);
 }
 
 /** A text with unprintable characters escaped, except newlines. */
-export const plain = (text) => Array.from(text, (char) => (char !== "\n" && char !== " " && UNPRINTABLE.test(char) ? escaped(char) : char)).join("");
+export const plain = (text) => Array.from(text, (char) => (char !== "\n" && char !== " " && UNPRINTABLE.test(char) ? escapeCharacter(char) : char)).join("");
 
 /** The drawing of a character after other parts of its token. */
 function characterPart(char, before) {
   if (char in MARKS) return { text: MARKS[char], kind: "mark" };
-  if (UNPRINTABLE.test(char) || INVISIBLE.test(char)) return { text: escaped(char), kind: "mark" };
+  if (UNPRINTABLE.test(char) || INVISIBLE.test(char)) return { text: escapeCharacter(char), kind: "mark" };
   return { text: COMBINING.test(char) && before.at(-1)?.kind !== "text" ? `◌${char}` : char, kind: "text" };
 }
 

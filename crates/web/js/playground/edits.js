@@ -3,7 +3,7 @@
 // The result is that of a new text.
 
 import { textOf } from "./drawing.js";
-import { hasRightToLeft, lowerBound, updatedStarts } from "./rows.js";
+import { hasRightToLeft, lowerBound, updateStarts } from "./rows.js";
 
 const LONG = 20_000; // bytes; shorter texts are new
 
@@ -25,16 +25,16 @@ export function factsOf(kept) {
   const { data, before } = kept;
   const chars = (bytes) => bytes.reduce((count, byte) => count + Number(!isInside(byte)), 0);
   const whole = () => ({ chars: chars(data), right_to_left: hasRightToLeft(textOf(data)) });
-  const updated = (old) => {
+  const update = (old) => {
     const { at, until, by } = (kept.change ??= changeOf(before.data, data));
     const [part, gone] = [data.subarray(at, until), before.data.subarray(at, until - by)];
     return { chars: old.chars + chars(part) - chars(gone), right_to_left: hasRightToLeft(textOf(old.right_to_left ? data : part)) };
   };
-  return (kept.facts ??= before?.facts && data.length >= LONG ? updated(before.facts) : whole());
+  return (kept.facts ??= before?.facts && data.length >= LONG ? update(before.facts) : whole());
 }
 
 /** The tokens of an edited text; `changed` is the part with other tokens than before. Undefined if only a new encoding has them. */
-export function updatedCut(tok, kept, key, look, special) {
+export function updateCut(tok, kept, key, look, special) {
   const { data, before } = kept;
   const old = before?.cuts.get(key);
   if (old?.look !== look || data.length < LONG) return undefined;
@@ -48,20 +48,20 @@ export function updatedCut(tok, kept, key, look, special) {
   const { start, end, ids, ends } = changed;
   const first = start ? lowerBound(old.ends, start, true) : 0;
   const last = end < data.length ? lowerBound(old.ends, end - by, true) : old.ends.length;
-  return { ids: spliced(old.ids, first, last, ids), ends: spliced(old.ends, first, last, ends, by), changed: { start, end } };
+  return { ids: spliceNumbers(old.ids, first, last, ids), ends: spliceNumbers(old.ends, first, last, ends, by), changed: { start, end } };
 }
 
 /** The starts of the rows of an edited text, or undefined. */
-export function updatedLayout({ data, before, change }, key, frame) {
+export function updateLayout({ data, before, change }, key, frame) {
   const changed = frame.cuts.map((cut) => cut.changed);
   if (before?.laid?.key !== key || !changed.every(Boolean)) return undefined;
   const at = Math.min(change.at, ...changed.map(({ start }) => start));
   const until = Math.max(change.until, ...changed.map(({ end }) => end));
-  return updatedStarts(before.laid.starts, data, frame, at, until);
+  return updateStarts(before.laid.starts, data, frame, at, until);
 }
 
 /** Numbers with others in the place of `first` to `last`, and `by` added to the later ones. */
-function spliced(numbers, first, last, others, by = 0) {
+function spliceNumbers(numbers, first, last, others, by = 0) {
   const result = new Uint32Array(first + others.length + numbers.length - last);
   result.set(numbers.subarray(0, first));
   result.set(others, first);

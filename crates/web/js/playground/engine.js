@@ -73,7 +73,7 @@ export class PageEngine {
     throw new this.Refused(message, name, name === "UnknownText" ? 409 : 400);
   }
 
-  edited() {} // texts are sent whole
+  noteEdit() {} // texts are sent whole
 
   isKnown(text) {
     return text === this.#sent;
@@ -91,7 +91,7 @@ export class PageEngine {
   }
 
   /** An export of a view, of which JSON needs no server. */
-  async exported(view, format, text, values, signal) {
+  async exportAnswer(view, format, text, values, signal) {
     if (format !== "json") this.#refuse(`${format} needs the local server: toksmith play`, "NeedsServer");
     const tokenizers = values.tokenizers ?? [];
     return JSON.stringify({ toksmith: this.#page.version, tokenizers, result: await this.ask(view, text, values, signal) }, null, 2);

@@ -17,7 +17,7 @@ function database() {
 }
 
 /** The result of `work` with the stores, after all of it is written. */
-async function changed(mode, work) {
+async function runTransaction(mode, work) {
   const transaction = (await database()).transaction(STORES, mode);
   const asked = work(...STORES.map((store) => transaction.objectStore(store)));
   return new Promise((resolve, reject) => {
@@ -27,20 +27,20 @@ async function changed(mode, work) {
 }
 
 /** The facts of all, or none where the browser has no storage. */
-export const facts = () => changed("readonly", (store) => store.getAll()).catch(() => []);
+export const facts = () => runTransaction("readonly", (store) => store.getAll()).catch(() => []);
 
 /** The file of one; undefined if another tab removed it. */
-export const fileOf = (name) => changed("readonly", (_, files) => files.get(name));
+export const fileOf = (name) => runTransaction("readonly", (_, files) => files.get(name));
 
 /** Keeps one; fails if the name is taken, or the storage is full or refused. */
 export const keep = (about, file) =>
-  changed("readwrite", (store, files) => {
+  runTransaction("readwrite", (store, files) => {
     files.add(file, about.name);
     return store.add(about, about.name);
   });
 
 export const forget = (name) =>
-  changed("readwrite", (store, files) => {
+  runTransaction("readwrite", (store, files) => {
     files.delete(name);
     return store.delete(name);
   });

@@ -34,7 +34,7 @@ function sectionsOf(file) {
     for (; file[at] !== 32; at++) id = id * 10 + file[at] - 48;
     at += 1;
     found.ids.push(id);
-    found.tokens.push(unescaped(bytes()));
+    found.tokens.push(unescapeToken(bytes()));
   }
   for (let head = line(); !head.startsWith("sha256 "); head = line()) {
     const [name, ...rest] = head.split(" ");
@@ -44,7 +44,7 @@ function sectionsOf(file) {
   return found;
 }
 
-function unescaped(row) {
+function unescapeToken(row) {
   if (!row.includes(0x5c)) return row;
   const token = [];
   for (let at = 0; at < row.length; at++) {
@@ -104,60 +104,6 @@ export class Model {
     return this.falling.get(this.scores[place]);
   }
 
-  /** The symbols of a piece before the first merge. */
-  symbols(piece) {
-    const { kind, unit } = this.header;
-    if (kind !== "bpe" && kind !== "chars" && kind !== "words") {
-      refuse("InvalidOption", `tok: expected a tokenizer that merges; this one has the kind '${kind}', which does not merge`);
-    }
-    if (kind === "words") return [{ token: piece, id: this.id(piece) }];
-    const symbols = [];
-    for (let at = 0; at < piece.length; ) {
-      let size = 1;
-      if (unit === "char") while (at + size < piece.length && (piece[at + size] & 0xc0) === 0x80) size++;
-      const token = piece.subarray(at, at + size);
-      symbols.push({ token, id: this.id(token) });
-      at += size;
-    }
-    if (symbols.length > MOST_SYMBOLS) refuse("InvalidOption", `piece: expected at most ${MOST_SYMBOLS} symbols, not ${symbols.length}`);
-    return symbols;
-  }
-
-  /** The rank and the id of the merge of two neighbours. */
-  #merge(left, right) {
-    const { kind, merge_rule: rule, byte_fallback: fallback } = this.header;
-    if (kind !== "bpe") return undefined;
-    if (rule === "pair") {
-      if (this.pairs === undefined) {
-        this.pairs = new Map();
-        this.merges.forEach(([one, other, id], rank) => this.pairs.has(`${one} ${other}`) || this.pairs.set(`${one} ${other}`, { rank, id }));
-      }
-      return this.pairs.get(`${left.id} ${right.id}`);
-    }
-    const joined = joinBytes(left.token, right.token);
-    const id = this.id(joined);
-    if (id === null || (fallback && BYTE_TOKEN.test(keyOf(joined)))) return undefined;
-    return { rank: this.ranks.get(id) ?? this.#rankAt(this.ids.indexOf(id)), id };
-  }
-
-  /** The merges of symbols, and the symbols after the last. */
-  steps(symbols) {
-    const steps = [];
-    for (;;) {
-      const candidates = [];
-      for (let place = 0; place + 1 < symbols.length; place++) {
-        const merge = this.#merge(symbols[place], symbols[place + 1]);
-        if (merge !== undefined) candidates.push({ place, ...merge });
-      }
-      if (!candidates.length) return [steps, symbols];
-      const chosen = candidates.reduce((best, other) => (other.rank < best.rank ? other : best));
-      steps.push({ symbols, candidates, chosen });
-      const { place, id } = chosen;
-      const token = joinBytes(symbols[place].token, symbols[place + 1].token);
-      symbols = [...symbols.slice(0, place), { token, id }, ...symbols.slice(place + 2)];
-    }
-  }
-
   /** The ids of symbols; one without a token becomes byte tokens, or the unknown id, once for several in a row. */
   finalIds(symbols) {
     const { byte_fallback: fallback, unknown_id: unknown } = this.header;
@@ -171,7 +117,7 @@ export class Model {
   }
 
   /** The merges that use a token as a part, in rank order. */
-  used(id) {
+  findUses(id) {
     if (this.uses === undefined) {
       this.uses = new Map();
       const all = this.header.kind === "bpe" ? this.tok.allMerges() : [];
@@ -183,16 +129,6 @@ export class Model {
     }
     return this.uses.get(id) ?? [];
   }
-}
-
-export function joinBytes(...parts) {
-  const joined = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
 }
 
 /** The number of bytes at the end that begin a character without completing it. */
@@ -212,18 +148,17 @@ export function treeOf({ model, tok }, name, id) {
   if (own === undefined || model.special.has(id)) {
     return { ...facts, ...spelt(token), nodes: [], roots: [], children: [], special: true, kind: "special", is_leaf: true, is_derivable: false, depth: 0 };
   }
-  let symbols = [{ token: own, id }];
-  if (!(model.header.byte_fallback && BYTE_TOKEN.test(keyOf(own))) && own.length <= 4 * MOST_SYMBOLS) symbols = model.symbols(own);
-  const nodes = symbols.map((symbol) => ({ ...symbolValues(symbol), rank: null, left: null, right: null }));
+  const isAlone = (model.header.byte_fallback && BYTE_TOKEN.test(keyOf(own))) || (model.header.unit === "byte" ? own : [...textOf(own)]).length > MOST_SYMBOLS;
+  const { steps, symbols } = isAlone ? { steps: [], symbols: [{ token: own, id }] } : tok.merges(own);
+  const nodes = (steps[0]?.symbols ?? symbols).map((symbol) => ({ ...symbolValues(symbol), rank: null, left: null, right: null }));
   const depths = nodes.map(() => 0);
   const roots = nodes.map((_, place) => place);
-  for (const { symbols: before, chosen } of model.steps(symbols)[0]) {
-    const [left, right] = roots.splice(chosen.place, 2, nodes.length);
-    const joined = [before[chosen.place].token, before[chosen.place + 1].token];
-    nodes.push({ ...symbolValues({ token: joinBytes(...joined), id: chosen.id }), rank: chosen.rank, left, right });
+  steps.forEach(({ chosen: { place, rank } }, at) => {
+    const [left, right] = roots.splice(place, 2, nodes.length);
+    nodes.push({ ...symbolValues((steps[at + 1]?.symbols ?? symbols)[place]), rank, left, right });
     depths.push(1 + Math.max(depths[left], depths[right]));
-  }
-  const children = model.used(id).map(({ token: made, ...use }) => ({ ...use, ...spelt(made) }));
+  });
+  const children = model.findUses(id).map(({ token: made, ...use }) => ({ ...use, ...spelt(made) }));
   return {
     ...facts, nodes, roots, children, special: false, kind: model.kindOf(id, own), is_leaf: !children.length,
     is_derivable: roots.length === 1 && nodes[roots[0]].id === id, depth: Math.max(0, ...roots.map((root) => depths[root])),

@@ -38,7 +38,7 @@ export class Widths {
   #seen = new Set();
 
   of(point) {
-    return (this.#units[point] || this.#estimated(point)) - 1;
+    return (this.#units[point] || this.#estimate(point)) - 1;
   }
 
   /** Whether a character is a mark. */
@@ -46,7 +46,7 @@ export class Widths {
     return this.#marks[point] === 1;
   }
 
-  #estimated(point) {
+  #estimate(point) {
     const char = String.fromCodePoint(point);
     const drawing = tokenText(new TextEncoder().encode(`a${char}`)).slice(1);
     const units = UNIT * Array.from(drawing, (each) => (MARK.test(each) ? 0 : WIDE.test(each) ? 2 : 1)).reduce((sum, cells) => sum + cells, 0);
@@ -108,7 +108,7 @@ export function rowStarts(text, { cells, widths, cuts }, base = 0) {
 }
 
 /** The starts of an edited text, by those of the old one; `at` and `until` are the bytes between which text or tokens differ. */
-export function updatedStarts(old, data, frame, at, until) {
+export function updateStarts(old, data, frame, at, until) {
   const by = data.length - old.at(-1);
   const row = lowerBound(old, at, true) - 1 - MARGIN;
   const begin = Math.max(at ? data.lastIndexOf(10, at - 1) + 1 : 0, row > 0 ? old[row] : 0);
@@ -116,13 +116,13 @@ export function updatedStarts(old, data, frame, at, until) {
   let end = Math.min(lineEnd, until + NEAR);
   while (end < lineEnd && (data[end] & 0xc0) === 0x80) end++;
   const lay = (to) => rowStarts(textOf(data.subarray(begin, to)), frame, begin);
-  const joined = (near, from) => old.slice(0, lowerBound(old, begin)).concat(near, old.slice(lowerBound(old, from - by)).map((start) => start + by));
+  const joinStarts = (near, from) => old.slice(0, lowerBound(old, begin)).concat(near, old.slice(lowerBound(old, from - by)).map((start) => start + by));
   if (end < lineEnd) { // a long line: once a row starts at an old start, all later rows do
     const near = lay(end).slice(0, -MARGIN);
     const same = near.findIndex((start) => start >= until && old[lowerBound(old, start - by)] === start - by);
-    if (same >= 0) return joined(near.slice(0, same), near[same]);
+    if (same >= 0) return joinStarts(near.slice(0, same), near[same]);
   }
-  return joined(lay(lineEnd).slice(0, -1), lineEnd);
+  return joinStarts(lay(lineEnd).slice(0, -1), lineEnd);
 }
 
 /** Widens characters for the numbers of shared bytes and the circles under marks. */

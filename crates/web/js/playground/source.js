@@ -6,7 +6,7 @@
 import { pageValues, VIEWS } from "./answers.js";
 import { COSTS } from "./costs.js";
 import { tokenText } from "./drawing.js";
-import { factsOf, updatedCut, updatedLayout } from "./edits.js";
+import { factsOf, updateCut, updateLayout } from "./edits.js";
 import { LIMITS } from "./limits.js";
 import { Model, refuse } from "./model.js";
 import { Rows, rowStarts, Widths } from "./rows.js";
@@ -87,7 +87,7 @@ export class PageSource {
   }
 
   /** What is kept of a text; `before` is the text of the request before, from which an edit may have made it. */
-  kept(text) {
+  keep(text) {
     let found = this.#texts.get(text);
     if (found === undefined) {
       found = { data: new TextEncoder().encode(text), cuts: new Map(), before: [...this.#texts.values()].at(-1) };
@@ -112,11 +112,11 @@ class Request {
   }
 
   get data() {
-    return this.source.kept(this.text).data;
+    return this.source.keep(this.text).data;
   }
 
   get facts() {
-    return factsOf(this.source.kept(this.text));
+    return factsOf(this.source.keep(this.text));
   }
 
   get names() {
@@ -156,11 +156,11 @@ class Request {
 
   /** The tokens of the text by one tokenizer: ids, the byte at which each ends, and the look of an id. */
   cut(name) {
-    const [kept, { special }] = [this.source.kept(this.text), this];
+    const [kept, { special }] = [this.source.keep(this.text), this];
     const key = JSON.stringify([name, special]);
     const { tok, look } = this.source.get(name);
     if (kept.cuts.get(key)?.look !== look) {
-      const cut = updatedCut(tok, kept, key, look, special) ?? tok.encodeWithOffsets(this.text, { special, unit: "byte" });
+      const cut = updateCut(tok, kept, key, look, special) ?? tok.encodeWithOffsets(this.text, { special, unit: "byte" });
       kept.cuts.set(key, { ...cut, look });
     }
     return kept.cuts.get(key);
@@ -173,10 +173,10 @@ class Request {
   /** The text in rows. */
   get laid() {
     const cells = this.number("cells", 80, { least: 1, most: MOST_CELLS });
-    const [kept, cuts, { widths }] = [this.source.kept(this.text), this.cuts, this.source];
+    const [kept, cuts, { widths }] = [this.source.keep(this.text), this.cuts, this.source];
     const key = JSON.stringify([cells, widths.version, this.special, this.names]);
     const frame = { cells, widths, cuts };
-    if (kept.laid?.key !== key) kept.laid = { key, starts: updatedLayout(kept, key, frame) ?? rowStarts(this.text, frame) };
+    if (kept.laid?.key !== key) kept.laid = { key, starts: updateLayout(kept, key, frame) ?? rowStarts(this.text, frame) };
     return new Rows(kept.data, kept.laid.starts, cuts, this.values.marks !== false);
   }
 }

@@ -77,7 +77,7 @@ export class Trainer {
     const { least, most, bytes, model } = training;
     const points = Array.from({ length: POINTS }, (_, place) => Math.round(least * (most / least) ** (place / (POINTS - 1))));
     const sizes = [...new Set([least, most, ...points])].sort((left, right) => left - right);
-    const figures = (await measured(training, least)).map((each) => each.per_word).filter(Boolean);
+    const figures = (await measureTexts(training, least)).map((each) => each.per_word).filter(Boolean);
     const curve = sizes.map((size) => [size, training.left(size)]);
     return { least, most, bytes, stopped: model.training.stopped_because, curve, per_word: median(figures) };
   }
@@ -103,7 +103,7 @@ export class Trainer {
       tree.children = tree.children.filter(({ id }) => id < entries);
       tree.is_leaf = !tree.children.length;
     }
-    return { size, merges, tokens: training.left(size), bytes, languages: await measured(training, size), sentence: drawn, newest, tree };
+    return { size, merges, tokens: training.left(size), bytes, languages: await measureTexts(training, size), sentence: drawn, newest, tree };
   }
 
   async #tokenizer(request) {
@@ -152,7 +152,7 @@ function beginnings(texts) {
 }
 
 /** The figures of each text at a size; `per_word` is the number of tokens that hold a byte of a word, by word. */
-async function measured(training, size) {
+async function measureTexts(training, size) {
   const tok = await training.at(size);
   return training.beginnings.map(([name, text, bytes]) => {
     const { ids, ends } = tok.encodeWithOffsets(text, { special: "text", unit: "byte" });

@@ -23,7 +23,7 @@ export function cancel() {
 }
 
 // A request that its caller or `cancel` can abort.
-async function waited(signal, quiet, work) {
+async function waitFor(signal, quiet, work) {
   const control = new AbortController();
   const stop = () => control.abort(signal.reason);
   if (signal?.aborted) stop();
@@ -49,11 +49,11 @@ const source = new (Engine ?? Server)({ connection, Refused, Gone });
 export const hasServer = Engine === undefined;
 
 // Requests a view; a text of null is none. `quiet`: the user does not wait for the answer.
-export const ask = (view, text, values = {}, { signal = null, quiet = false } = {}) => waited(signal, quiet, (own) => source.ask(view, text, values, own));
-export const exported = (view, format, text, values) => waited(null, false, (own) => source.exported(view, format, text, values, own));
+export const ask = (view, text, values = {}, { signal = null, quiet = false } = {}) => waitFor(signal, quiet, (own) => source.ask(view, text, values, own));
+export const exportAnswer = (view, format, text, values) => waitFor(null, false, (own) => source.exportAnswer(view, format, text, values, own));
 
 // Records an edit of a long text, so that the text is not sent again: `text` is `before` with [start, end, new text], in characters.
-export const edited = (before, text, edit) => source.edited(before, text, edit);
+export const noteEdit = (before, text, edit) => source.noteEdit(before, text, edit);
 
 // Whether the source has this text.
 export const isKnown = (text) => source.isKnown(text);

@@ -1,6 +1,6 @@
 // The text: the box with it, or with the beginning of a long one, and undo.
 
-import { edited } from './api.js';
+import { noteEdit } from './api.js';
 import { $, h, num, save, say } from './dom.js';
 
 const MOST_SHOWN = 200_000; // characters in the box: of a longer text, the box shows only the beginning
@@ -18,7 +18,7 @@ const isFirst = (text, at) => text.charCodeAt(at) >> 10 === 0x36;
 const isSecond = (text, at) => text.charCodeAt(at) >> 10 === 0x37;
 
 export class TextBox {
-  // `page` has `typed(text)`, `notice(words)` and `limit()`, the maximum bytes of a text.
+  // `page` has `noteTyping(text)`, `notice(words)` and `limit()`, the maximum bytes of a text.
   constructor(box, page) {
     this.box = box;
     this.page = page;
@@ -38,7 +38,7 @@ export class TextBox {
     for (const kind of ['copy', 'cut']) box.addEventListener(kind, (event) => this.oncopy(event));
     box.addEventListener('input', () => {
       if (box.value.length > MOST_SHOWN && this.tooLong(box.value)) [box.value] = this.last;
-      this.changed();
+      this.takeChange();
     });
     $('clear').addEventListener('click', () => {
       this.replace('', 'cleared');
@@ -59,7 +59,7 @@ export class TextBox {
       this.held = '';
       this.box.value = text;
     }
-    this.changed();
+    this.takeChange();
   }
 
   // Replaces the text; the user can undo it.
@@ -106,10 +106,10 @@ export class TextBox {
 
   insert(content) {
     this.box.setRangeText(content, this.box.selectionStart, this.box.selectionEnd, 'end');
-    this.changed();
+    this.takeChange();
   }
 
-  changed() {
+  takeChange() {
     const { box, held } = this;
     if (!held && box.value.length > MOST_SHOWN) {
       this.put(box.value);
@@ -120,7 +120,7 @@ export class TextBox {
     $('undone').hidden = !this.isReplaced;
     $('held').hidden = !held;
     if (held) $('held').replaceChildren(`The box shows the beginning; the text has ${num(held.length)} more characters. `, h('button', { type: 'button', onclick: () => save('text.txt', 'text/plain', this.text) }, 'Save all'));
-    this.page.typed(text);
+    this.page.noteTyping(text);
   }
 
   // Records the edit of a long text, so that the text is not sent again.
@@ -136,7 +136,7 @@ export class TextBox {
     while (behind < most - start && before.charCodeAt(before.length - 1 - behind) === now.charCodeAt(now.length - 1 - behind)) behind += 1;
     if (start && isFirst(before, start - 1)) start -= 1; // not between the halves of a character
     if (behind && isSecond(before, before.length - behind)) behind -= 1;
-    edited(before + heldBefore, text, [points(before, start), points(before, before.length - behind), now.slice(start, now.length - behind)]);
+    noteEdit(before + heldBefore, text, [points(before, start), points(before, before.length - behind), now.slice(start, now.length - behind)]);
   }
 
   // A paste that is too long is refused before it changes anything.

@@ -1,7 +1,7 @@
 // The facts about one token: the card next to the rows, for the pointer and for the focus.
 
 import { ask } from './api.js';
-import { count, h, hexBytes, num, spoken, tokenTag } from './dom.js';
+import { count, h, hexBytes, num, speak, tokenTag } from './dom.js';
 
 const KINDS = {
   whole: 'whole characters', 'starts inside': 'starts inside a character', 'ends inside': 'ends inside a character',
@@ -77,6 +77,6 @@ export class Card {
   link(part, which) {
     const said = h('bdi', { className: 'mono' }, part.shown);
     if (part.id === null) return said;
-    return h('button', { type: 'button', className: 'link', title: `id ${part.id}`, 'aria-label': `${spoken(part.shown)}, id ${part.id}`, onclick: () => this.app.open('forest', { which, id: part.id }) }, said, ` ${part.id}`);
+    return h('button', { type: 'button', className: 'link', title: `id ${part.id}`, 'aria-label': `${speak(part.shown)}, id ${part.id}`, onclick: () => this.app.open('forest', { which, id: part.id }) }, said, ` ${part.id}`);
   }
 }

@@ -25,14 +25,14 @@ function selectedPlaces(selection, rows) {
   return [Number(w), Math.min(...places), Math.max(...places)];
 }
 
-// `rows` are the rows of tokens, `text()` is their text, `chosen()` the token with the focus, or null.
-export function copyTexts(rows, text, chosen) {
+// `rows` are the rows of tokens, `text()` is their text, `findChosen()` the token with the focus, or null.
+export function copyTexts(rows, text, findChosen) {
   document.addEventListener('copy', (event) => {
     if (/^(input|textarea)$/i.test(document.activeElement?.tagName ?? '')) return;
     const selection = getSelection();
     let copied = null;
     if (selection.isCollapsed) {
-      const token = rows.element.contains(document.activeElement) ? chosen() : null;
+      const token = rows.element.contains(document.activeElement) ? findChosen() : null;
       if (token) copied = textBetween(text(), token.start, token.end);
     } else if (selection.containsNode(rows.element, true) && rows.element.isConnected) {
       const places = selectedPlaces(selection, rows.element);

@@ -1,7 +1,7 @@
 // The cost of the text, by prices that the user enters and this browser stores. No price is built in, because prices change.
 
 import { h, say } from './dom.js';
-import { forget, keep, kept } from './kept.js';
+import { forget, keep, readKept } from './kept.js';
 
 const NAME = 'costs';
 const MOST = 50;
@@ -13,7 +13,7 @@ export class Costs {
   constructor(app) {
     this.app = app;
     this.totals = new Map();
-    this.costs = kept(NAME, []);
+    this.costs = readKept(NAME, []);
     if (!Array.isArray(this.costs)) this.costs = [];
     this.costs = this.costs.filter((each) => typeof each?.label === 'string' && typeof each.tok === 'string').slice(0, MOST);
     this.body = h('tbody');

@@ -32,7 +32,7 @@ export function say(words) {
 }
 
 // An element that scrolls content wider than its place, also by keys.
-function scrolled(label, inner) {
+function makeScrolled(label, inner) {
   const place = h('div', { className: 'scroll' }, inner);
   new ResizeObserver(() => {
     if (place.scrollWidth <= place.clientWidth || place.tabIndex === 0) return;
@@ -44,7 +44,7 @@ function scrolled(label, inner) {
 }
 
 export function table(heads, rows, caption) {
-  return scrolled(caption ?? heads.filter(Boolean).join(', '), h('table', {},
+  return makeScrolled(caption ?? heads.filter(Boolean).join(', '), h('table', {},
     caption ? h('caption', {}, caption) : null,
     h('thead', {}, h('tr', {}, heads.map((head) => (head === '' ? h('td') : h('th', { scope: 'col' }, head))))),
     h('tbody', {}, rows.map((row) => h('tr', {}, row.map((cell) => {
@@ -56,7 +56,7 @@ export function table(heads, rows, caption) {
 export const hexBytes = (hex) => (hex.match(/../g) ?? []).join(' ').toUpperCase();
 
 // A token in words, for screen readers: white space, bytes and escapes are spelled out.
-export function spoken(shown) {
+export function speak(shown) {
   const said = shown.replaceAll('·', ' space ').replaceAll('↵', ' new line ').replaceAll('→', ' tab ')
     .replaceAll(/<([0-9A-F]{2})>/g, ' byte $1 ').replaceAll(/\\(?:x|u|U000)([0-9a-f]+)/g, ' character U+$1 ');
   return said.replaceAll(/ +/g, ' ').trim() || 'nothing';
@@ -67,7 +67,7 @@ export function tokenTag(token, place, { onclick = null, title = `${token.id ?? 
   const attributes = { className: `t c${token.colour ?? place % 5} ${token.special ? 'special ' : ''}${looks}`.trim(), title, 'data-hex': token.hex, 'data-id': token.id };
   const shown = token.shown || '⌀';
   if (!onclick) return h('bdi', attributes, shown);
-  return h('button', { ...attributes, type: 'button', onclick: () => onclick(token, place), 'aria-label': `${spoken(token.shown)}, id ${token.id}` }, h('bdi', {}, shown));
+  return h('button', { ...attributes, type: 'button', onclick: () => onclick(token, place), 'aria-label': `${speak(token.shown)}, id ${token.id}` }, h('bdi', {}, shown));
 }
 
 // Tokens in a line, each with the drawn text from the server.

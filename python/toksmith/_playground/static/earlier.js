@@ -1,7 +1,7 @@
 // Earlier texts, stored in this browser until the user deletes them.
 
 import { $, count, h, num, say } from './dom.js';
-import { forget, keep, kept } from './kept.js';
+import { forget, keep, readKept } from './kept.js';
 
 const NAME = 'texts';
 const MOST = 30;
@@ -17,7 +17,7 @@ export class Earlier {
     this.page = page;
     this.timer = null;
     this.list = h('ul', { className: 'earlier' });
-    this.on = h('input', { type: 'checkbox', id: 'earlier-on', checked: kept('remember', 'yes') === 'yes', onchange: () => keep('remember', this.on.checked ? 'yes' : 'no') });
+    this.on = h('input', { type: 'checkbox', id: 'earlier-on', checked: readKept('remember', 'yes') === 'yes', onchange: () => keep('remember', this.on.checked ? 'yes' : 'no') });
     this.dialog = h('dialog', { id: 'earlier-texts', 'aria-labelledby': 'earlier-title' }, h('h2', { id: 'earlier-title' }, 'Earlier texts'), this.list,
       h('p', {}, h('label', {}, this.on, ' Remember texts')),
       h('p', { className: 'dim' }, `This browser keeps the last ${MOST} texts on this machine. A text of more than ${num(LONGEST)} characters is not kept.`),
@@ -32,11 +32,11 @@ export class Earlier {
   }
 
   get texts() {
-    const found = kept(NAME, []);
+    const found = readKept(NAME, []);
     return Array.isArray(found) ? found.filter(fits) : [];
   }
 
-  typed(text) {
+  noteTyping(text) {
     clearTimeout(this.timer);
     this.text = text;
     this.timer = setTimeout(() => this.remember(text), STILL);

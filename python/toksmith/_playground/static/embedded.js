@@ -14,7 +14,7 @@ export function hexOf(text) {
 }
 
 // A token of the table; null if the snapshot does not have it.
-export function known(own, id) {
+export function lookUp(own, id) {
   const row = own.table[id];
   if (!row) return null;
   const [shown, hex, kind, rank = null, left = null, right = null, uses = 0, derivable = 1] = row;
@@ -24,13 +24,13 @@ export function known(own, id) {
 // A symbol is an id, or its drawn text and its bytes if no token has these.
 function symbol(own, found) {
   if (typeof found !== 'number') return { id: null, shown: found[0], hex: found[1] };
-  const { id, shown, hex } = known(own, found);
+  const { id, shown, hex } = lookUp(own, found);
   return { id, shown, hex };
 }
 
 function tree(own, id) {
   if (!own.merges) throw new Error(own.unmerged);
-  const { shown, hex, kind, rank, left, right, uses, derivable } = known(own, id);
+  const { shown, hex, kind, rank, left, right, uses, derivable } = lookUp(own, id);
   const top = { id, shown, hex, rank, left: left === null ? null : 0, right: right === null ? null : 1 };
   const nodes = left === null ? [top] : [symbol(own, left), symbol(own, right), top];
   const special = kind === 'special';
@@ -58,5 +58,5 @@ export async function ask(view, _, { tokenizers, id, piece, query }) {
   const own = named.get(tokenizers[0]);
   if (view === 'merges') return merges(own, piece);
   if (view === 'tree') return tree(own, id);
-  return { found: [known(own, Number(query))] };
+  return { found: [lookUp(own, Number(query))] };
 }

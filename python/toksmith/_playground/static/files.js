@@ -9,7 +9,7 @@ const READ = /\.(toksmith|tiktoken|model|json|gguf|bpe|vocab|txt|jinja)$/i; // o
 const WEIGHTS = /\.(safetensors|pt|pth|onnx|h5|msgpack)$/i;
 
 // The dropped files, and the files of dropped folders with their paths.
-export async function dropped(transfer) {
+export async function readDropped(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.some((entry) => entry.isDirectory)) return [...transfer.files];
   const found = [];
@@ -39,8 +39,8 @@ export class Files {
   // `page` has `limit()`, the maximum bytes of a text, `text(text, name)`, `tokenizer(answer)` and `patterns()`.
   constructor(page) {
     this.page = page;
-    this.input = h('input', { type: 'file', multiple: true, hidden: true, id: 'file', 'aria-label': 'Open files', onchange: () => this.chosen(this.input) });
-    this.folder = h('input', { type: 'file', webkitdirectory: true, hidden: true, id: 'folder', 'aria-label': 'Open a folder', onchange: () => this.chosen(this.folder) });
+    this.input = h('input', { type: 'file', multiple: true, hidden: true, id: 'file', 'aria-label': 'Open files', onchange: () => this.takeChosen(this.input) });
+    this.folder = h('input', { type: 'file', webkitdirectory: true, hidden: true, id: 'folder', 'aria-label': 'Open a folder', onchange: () => this.takeChosen(this.folder) });
     this.said = h('p', {});
     this.problem = h('p', { className: 'bad', role: 'none', hidden: true });
     this.pattern = h('select', { id: 'pattern' });
@@ -58,11 +58,11 @@ export class Files {
     addEventListener('drop', async (event) => {
       if (!event.dataTransfer?.types.includes('Files')) return;
       event.preventDefault();
-      this.offer(await dropped(event.dataTransfer));
+      this.offer(await readDropped(event.dataTransfer));
     });
   }
 
-  chosen(input) {
+  takeChosen(input) {
     const files = [...input.files];
     if (input === this.folder) files.folder = files[0]?.webkitRelativePath.split('/')[0];
     const [prefix] = [`${files.folder}/`];

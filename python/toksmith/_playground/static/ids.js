@@ -1,7 +1,7 @@
 // The ids of one tokenizer, linked with its tokens; only the visible ones are in the page.
 
 import { ask } from './api.js';
-import { copy, h, num, save, say, spoken } from './dom.js';
+import { copy, h, num, save, say, speak } from './dom.js';
 import { latest } from './latest.js';
 
 const ROW = 28;
@@ -28,9 +28,9 @@ export class Ids {
     // The pointer at an id points out its token.
     this.scroller.addEventListener('pointerover', (event) => {
       const at = event.target.closest?.('.id');
-      this.app.pointed(at ? { which: this.app.state.which, place: Number(at.dataset.i) } : null);
+      this.app.pointAt(at ? { which: this.app.state.which, place: Number(at.dataset.i) } : null);
     });
-    this.scroller.addEventListener('pointerleave', () => this.app.pointed(null));
+    this.scroller.addEventListener('pointerleave', () => this.app.pointAt(null));
     new ResizeObserver(() => this.load()).observe(this.scroller);
   }
 
@@ -70,7 +70,7 @@ export class Ids {
       if (row < this.first - 1 || row > this.first + LINES + 1) continue;
       const on = place === app.state.selected;
       drawn.push(h('span', {
-        className: `id c${colour}${on ? ' on' : ''}`, role: 'option', 'aria-selected': String(on), 'aria-label': `${id}, ${spoken(shown)}`, title: shown,
+        className: `id c${colour}${on ? ' on' : ''}`, role: 'option', 'aria-selected': String(on), 'aria-label': `${id}, ${speak(shown)}`, title: shown,
         tabIndex: on || (app.state.selected === null && place === window.first) ? 0 : -1, 'data-i': place, 'aria-posinset': place + 1, 'aria-setsize': this.total,
         style: { top: `${row * ROW}px`, left: `${(place % across) * WIDE}px` },
       }, String(id)));
@@ -137,7 +137,7 @@ export class Ids {
       const use = text === null ? 'These bytes are not a text by themselves.' : h('button', { type: 'button', onclick: () => this.app.setText(text) }, 'Use as text');
       this.decoded.className = 'decoded';
       this.decoded.replaceChildren(h('bdi', { className: 'mono' }, text ?? shown), ` (${num(bytes)} bytes) `, use);
-      say(`decoded: ${text ?? spoken(shown)}`);
+      say(`decoded: ${text ?? speak(shown)}`);
     } catch (problem) {
       this.decoded.className = 'decoded bad';
       this.decoded.replaceChildren(problem.message);

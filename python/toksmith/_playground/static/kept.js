@@ -3,7 +3,7 @@
 const PREFIX = 'toksmith-';
 
 // The value stored under a name; `otherwise` if there is none or it cannot be read.
-export function kept(name, otherwise) {
+export function readKept(name, otherwise) {
   try {
     const found = localStorage.getItem(PREFIX + name);
     if (found === null) return otherwise;

@@ -39,9 +39,9 @@ new Files({
     texts.replace(text, `replaced by ${name}`);
     if (!exact) notice(`${name} is not all UTF-8: each wrong byte is shown as \ufffd, and counted as three bytes.`);
   },
-  tokenizer: came,
+  tokenizer: addTokenizer,
 });
-const texts = new TextBox(box, { typed, notice, limit: () => page.limits.bytes });
+const texts = new TextBox(box, { noteTyping, notice, limit: () => page.limits.bytes });
 const setText = (text) => texts.put(text);
 
 const app = {
@@ -53,13 +53,13 @@ const app = {
   codePoints: () => points(state.text),
   cursor: () => points(box.value, box.selectionStart),
   page: () => page,
-  came,
+  addTokenizer,
   set,
   setText,
   insert: (content) => texts.insert(content),
-  shown,
-  counted,
-  pointed,
+  tellRows,
+  tellCounts,
+  pointAt,
   select,
   open,
   async openPiece(which, token) {
@@ -173,7 +173,7 @@ function refresh() {
 }
 
 // The result of the rows: counts, differences, or the reason for no rows.
-function shown(window, problem) {
+function tellRows(window, problem) {
   const line = $('problem');
   if (problem) {
     if (problem instanceof Gone) return;
@@ -188,7 +188,7 @@ function shown(window, problem) {
     say(problem.message);
     return;
   }
-  counted({ ...window, totals: window.cuts.map((cuts) => cuts.total) });
+  tellCounts({ ...window, totals: window.cuts.map((cuts) => cuts.total) });
   direction.hidden = !window.right_to_left;
   const several = state.toks.length > 1;
   compareBar.hidden = !several;
@@ -205,7 +205,7 @@ function shown(window, problem) {
 }
 
 // The figures of the whole text, which come before its rows.
-function counted({ totals, bytes, chars }) {
+function tellCounts({ totals, bytes, chars }) {
   $('problem').hidden = true;
   const named = totals.map((total, place) => `${totals.length > 1 ? `${state.toks[place]} ` : ''}${count(total, 'token')}`);
   const per = totals.length === 1 && totals[0] ? `, ${(bytes / totals[0]).toFixed(2)} bytes per token` : '';
@@ -214,8 +214,8 @@ function counted({ totals, bytes, chars }) {
   $('counts').classList.remove('stale');
   if ($('counts').textContent === said) return;
   $('counts').replaceChildren(h('strong', {}, said.slice(0, said.indexOf(';'))), said.slice(said.indexOf(';')));
-  clearTimeout(shown.timer);
-  shown.timer = setTimeout(() => say(said), 700);
+  clearTimeout(tellRows.timer);
+  tellRows.timer = setTimeout(() => say(said), 700);
 }
 
 const PAUSE = 300; // milliseconds after a keystroke in a long text
@@ -246,7 +246,7 @@ function showCard(which, place) {
   if (token) card.show(token, which);
 }
 
-function pointed(at) {
+function pointAt(at) {
   link(at, state.which);
   if (at) showCard(at.which, at.place);
   else if (state.selected !== null) showCard(state.which, state.selected);
@@ -304,9 +304,9 @@ async function nextDifference(back) {
 
 // The text
 
-function typed(text) {
+function noteTyping(text) {
   compared = null;
-  earlier?.typed(text);
+  earlier?.noteTyping(text);
   set({ text, selected: null });
   card.clear();
 }
@@ -389,7 +389,7 @@ function meet(found) {
 }
 
 // A tokenizer that was opened or trained.
-function came({ name, about: found, said = `${name} is there until the server stops.` }) {
+function addTokenizer({ name, about: found, said = `${name} is there until the server stops.` }) {
   meet(found);
   state.toks = [...state.toks.slice(0, page.limits.tokenizers - 1), name];
   choose(name, true);

@@ -4,7 +4,7 @@ import { ask } from './api.js';
 import { $, copy, count, h } from './dom.js';
 
 export class Models {
-  // `came(answer)` is called for an added tokenizer, `chosen(name)` for one that the page already has.
+  // `addTokenizer(answer)` is called for an added tokenizer, `chosen(name)` for one that the page already has.
   constructor(app) {
     this.app = app;
     this.rows = new Map(); // by source, where its state is drawn
@@ -54,7 +54,7 @@ export class Models {
     try {
       const found = await ask('model', null, { source: row.source, add: true });
       this.dialog.close();
-      this.app.came(found);
+      this.app.addTokenizer(found);
     } catch (problem) {
       this.fail(problem);
     }

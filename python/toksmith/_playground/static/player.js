@@ -1,7 +1,7 @@
 // The merge player: one piece, merge by merge, with all candidate pairs and the pair that merges.
 
 import { ask } from './api.js';
-import { calm, count, h, num, say, spoken } from './dom.js';
+import { calm, count, h, num, say, speak } from './dom.js';
 import { latest } from './latest.js';
 
 const PACE = 900; // milliseconds for a step
@@ -83,7 +83,7 @@ export class Player {
     this.slider.setAttribute('aria-valuetext', stage.said);
     if (this.app.state.step !== step) this.app.set({ step }, false);
     this.picture.replaceChildren(...this.draw(stage, step));
-    if (aloud) say(this.words(stage, spoken));
+    if (aloud) say(this.words(stage, speak));
   }
 
   words(stage, look = (shown) => shown) {
@@ -94,10 +94,10 @@ export class Player {
   }
 
   draw(stage, step) {
-    return [h('p', { className: 'said' }, `${num(step + 1)} of ${num(this.stages.length)}: ${this.words(stage)}.`), ...this.drawn(stage)];
+    return [h('p', { className: 'said' }, `${num(step + 1)} of ${num(this.stages.length)}: ${this.words(stage)}.`), ...this.drawStage(stage)];
   }
 
-  drawn(stage) {
+  drawStage(stage) {
     const { found } = this;
     const head = [];
     if (found.cut !== 1) head.push(h('p', { className: 'warn' }, `The tokenizer cuts these bytes into ${found.cut} pieces; here they are merged as one.`));

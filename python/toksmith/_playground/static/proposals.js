@@ -1,7 +1,7 @@
 // Proposals for a view: pieces and tokens of the text; the first is chosen unless the user chooses.
 
 import { ask } from './api.js';
-import { h, spoken } from './dom.js';
+import { h, speak } from './dom.js';
 
 const NEAR = 2000; // characters of the text
 
@@ -29,7 +29,7 @@ export class Proposals {
       }
     }
     proposes.choose(this.found, state);
-    const chip = (shown, said, onclick) => h('button', { type: 'button', className: 'chip', title: said, 'aria-label': `${spoken(shown)}: ${said}`, onclick }, h('bdi', { className: 'mono' }, shown));
+    const chip = (shown, said, onclick) => h('button', { type: 'button', className: 'chip', title: said, 'aria-label': `${speak(shown)}: ${said}`, onclick }, h('bdi', { className: 'mono' }, shown));
     const made = proposes.chips(this.found, app, chip);
     this.elements.get(name).replaceChildren(...(made.length ? [h('span', { className: 'dim' }, 'from the text '), ...made] : []));
   }

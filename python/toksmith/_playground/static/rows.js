@@ -2,7 +2,7 @@
 // The server gives the content of each row; this file draws it, scrolls it, and handles its keys.
 
 import { ask, isKnown, Refused } from './api.js';
-import { h, num, say, spoken } from './dom.js';
+import { h, num, say, speak } from './dom.js';
 import { latest } from './latest.js';
 
 export const ROW = 26; // pixels
@@ -18,7 +18,7 @@ const ALONE = 2;
 const AGREES = 4;
 
 export class TokenRows {
-  // `app` has `state`, `params(cells)`, `select(which, place)` and `shown(window)`.
+  // `app` has `state`, `params(cells)`, `select(which, place)` and `tellRows(window)`.
   constructor(app) {
     this.app = app;
     this.window = null; // the server's answer for some rows
@@ -31,7 +31,7 @@ export class TokenRows {
     this.content = h('div', { className: 'rows-content' });
     this.scroller = h('div', { className: 'rows', tabIndex: -1, onscroll: () => this.onscroll(), onkeydown: (event) => this.onkey(event) }, this.content, this.ruler);
     this.scroller.addEventListener('pointerover', (event) => this.onpoint(event));
-    this.scroller.addEventListener('pointerleave', () => this.app.pointed(null));
+    this.scroller.addEventListener('pointerleave', () => this.app.pointAt(null));
     this.scroller.addEventListener('click', (event) => this.onclick(event));
     this.scroller.addEventListener('focusin', (event) => this.onclick(event, false));
     this.load = latest((again, signal) => this.fetch(again, signal));
@@ -95,7 +95,7 @@ export class TokenRows {
       if (asked.text.length > LONG && !isKnown(asked.text)) {
         const counts = await ask('counts', asked.text, this.app.params(), { signal });
         if (again()) return;
-        this.app.counted(counts);
+        this.app.tellCounts(counts);
       }
       const rows = () => ask('rows', asked.text, { ...this.app.params(), cells: asked.cells, marks: asked.marks, first, last: this.first + this.inSight + margin }, { signal });
       let window = await rows();
@@ -110,7 +110,7 @@ export class TokenRows {
       if (this.window?.right_to_left !== window.right_to_left) this.kept = [];
       this.window = window;
       this.asked = asked;
-      this.app.shown(window, null);
+      this.app.tellRows(window, null);
       this.draw();
       if (this.first + 1 < window.first || this.missing()) this.load();
     } catch (problem) {
@@ -120,7 +120,7 @@ export class TokenRows {
         this.content.replaceChildren();
         this.content.style.height = '0';
       }
-      this.app.shown(null, problem);
+      this.app.tellRows(null, problem);
     }
   }
 
@@ -265,7 +265,7 @@ export class TokenRows {
     if (flags & STARTS) {
       made.tabIndex = -1;
       made.setAttribute('role', 'option');
-      made.setAttribute('aria-label', `${spoken(shown)}, id ${id}`);
+      made.setAttribute('aria-label', `${speak(shown)}, id ${id}`);
       made.setAttribute('aria-posinset', place + 1);
       made.setAttribute('aria-setsize', cuts.total);
       made.setAttribute('aria-selected', 'false');
@@ -306,7 +306,7 @@ export class TokenRows {
 
   onpoint(event) {
     const at = event.target.closest?.('.t');
-    this.app.pointed(at ? { which: Number(at.dataset.w), place: Number(at.dataset.i) } : null);
+    this.app.pointAt(at ? { which: Number(at.dataset.w), place: Number(at.dataset.i) } : null);
   }
 
   onclick(event, focus = true) {
@@ -397,6 +397,6 @@ export class TokenRows {
   announce() {
     const { which, selected, toks } = this.app.state;
     const token = this.token(which, selected);
-    if (token) say(`token ${num(selected + 1)} of ${num(token.total)}, id ${token.id}, ${spoken(token.shown)}${toks.length > 1 ? `, ${toks[which]}` : ''}`);
+    if (token) say(`token ${num(selected + 1)} of ${num(token.total)}, id ${token.id}, ${speak(token.shown)}${toks.length > 1 ? `, ${toks[which]}` : ''}`);
   }
 }

@@ -21,7 +21,7 @@ export class Server {
       return await fetch(`/api/${view}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), signal });
     } catch (problem) {
       if (signal.aborted) throw problem;
-      this.gone();
+      this.fail();
       throw new this.Gone('The server does not answer.');
     }
   }
@@ -33,13 +33,13 @@ export class Server {
   }
 
   // Records that `text` is `before` with `edit`: [start, end, new text], in characters.
-  edited(before, text, edit) {
+  noteEdit(before, text, edit) {
     const last = this.edits.length ? this.edits[this.edits.length - 1].text : this.sent.text;
     if (last !== before || this.edits.length >= MOST_EDITS) this.edits = [];
     else this.edits.push({ text, edit });
   }
 
-  known(text, key) {
+  noteKey(text, key) {
     const at = this.edits.findIndex((each) => each.text === text);
     this.edits = at < 0 ? [] : this.edits.slice(at + 1);
     this.sent = { text, key };
@@ -61,11 +61,11 @@ export class Server {
 
   async ask(view, text, values, signal) {
     const answer = await (await this.read(await this.aboutText(view, text, values, signal))).json();
-    if (answer.key && text !== null && this.sent.text !== text) this.known(text, answer.key);
+    if (answer.key && text !== null && this.sent.text !== text) this.noteKey(text, answer.key);
     return answer.result;
   }
 
-  async exported(view, format, text, values, signal) {
+  async exportAnswer(view, format, text, values, signal) {
     return (await this.read(await this.aboutText(`${view}.${format}`, text, values, signal))).text();
   }
 
@@ -77,7 +77,7 @@ export class Server {
     return (await this.read(await fetch('/api/about'))).json();
   }
 
-  gone() {
+  fail() {
     if (this.watching) return;
     this.watching = true;
     this.connection.dispatchEvent(new Event('gone'));

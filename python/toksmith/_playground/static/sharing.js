@@ -1,6 +1,6 @@
 // Sharing: a link, a frame for another page of this machine, and one file that needs no server.
 
-import { ask, exported, hasServer } from './api.js';
+import { ask, exportAnswer, hasServer } from './api.js';
 import { $, copy, h, save, say } from './dom.js';
 
 export const isEmbedded = new URLSearchParams(location.search).get('embed') === '1';
@@ -14,7 +14,7 @@ export async function exportView(tab, question, format, notice) {
   if (!asked) return;
   const [view, text, values] = asked;
   try {
-    save(`toksmith-${tab}.${format}`, TYPES[format], await exported(view, format, text, values));
+    save(`toksmith-${tab}.${format}`, TYPES[format], await exportAnswer(view, format, text, values));
     say(`exported as ${format}`);
   } catch (problem) {
     say(problem.message);
@@ -22,7 +22,7 @@ export async function exportView(tab, question, format, notice) {
   }
 }
 
-const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+const escapeHtml = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 
 // `page` has `state`, `params()`, `notice(words)` and `link()`, which puts the state into the address and returns whether all of it fits.
 export function startSharing(page) {
@@ -32,7 +32,7 @@ export function startSharing(page) {
     if (!whole) page.notice('The text is too long for a link: the link contains everything except the text. Save one file instead.');
   };
   $('share').addEventListener('click', () => linked(() => location.href, 'the link'));
-  $('frame').addEventListener('click', () => linked(() => `<iframe src="${escaped(String(new URL(`?embed=1${location.hash}`, location)))}" width="100%" height="640" title="toksmith playground"></iframe>`, 'the frame'));
+  $('frame').addEventListener('click', () => linked(() => `<iframe src="${escapeHtml(String(new URL(`?embed=1${location.hash}`, location)))}" width="100%" height="640" title="toksmith playground"></iframe>`, 'the frame'));
   $('one-file').hidden = !hasServer;
   $('one-file').addEventListener('click', async () => {
     try {

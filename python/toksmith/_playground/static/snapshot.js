@@ -2,7 +2,7 @@
 
 import { Card } from './card.js';
 import { count, h, hexBytes, num, say, sayIn, table } from './dom.js';
-import { data, hexOf, known, root } from './embedded.js';
+import { data, hexOf, lookUp, root } from './embedded.js';
 import { Player } from './player.js';
 
 const MOST_FOUND = 100;
@@ -26,7 +26,7 @@ class TokenList {
     const own = data.tokenizers[which];
     this.which = which;
     this.own = own;
-    this.tokens = own.ids.map((id, place) => ({ id, place, total: own.ids.length, shown: known(own, id).shown, special: known(own, id).kind === 'special' }));
+    this.tokens = own.ids.map((id, place) => ({ id, place, total: own.ids.length, shown: lookUp(own, id).shown, special: lookUp(own, id).kind === 'special' }));
     own.lengths.reduce((start, length, place) => { Object.assign(this.tokens[place], { start, end: start + length }); return start + length; }, 0);
     this.pieceOf = own.pieces.flatMap(([tokens, piece]) => Array(tokens).fill(piece));
     this.elements = this.tokens.map(() => []);
@@ -158,8 +158,8 @@ function pattern(hex) {
   };
 }
 
-const by = h('select', { id: `${app.prefix}by`, onchange: asked }, [['text', 'text'], ['bytes', 'bytes, such as e2 98 ??'], ['id', 'id, such as 300-320']].map(([value, label]) => h('option', { value }, label)));
-const query = h('input', { id: `${app.prefix}query`, type: 'search', spellcheck: false, autocomplete: 'off', oninput: asked });
+const by = h('select', { id: `${app.prefix}by`, onchange: searchAloud }, [['text', 'text'], ['bytes', 'bytes, such as e2 98 ??'], ['id', 'id, such as 300-320']].map(([value, label]) => h('option', { value }, label)));
+const query = h('input', { id: `${app.prefix}query`, type: 'search', spellcheck: false, autocomplete: 'off', oninput: searchAloud });
 const answer = h('div', { className: 'answer', role: 'region', 'aria-label': 'Tokens found', tabIndex: 0 });
 
 function search() {
@@ -169,13 +169,13 @@ function search() {
     answer.replaceChildren(h('p', { className: 'bad' }, WRONG[by.value]));
     return;
   }
-  const found = Object.keys(own.table).map((id) => known(own, id)).map((token) => [order(token), token]).filter(([place]) => place !== null)
+  const found = Object.keys(own.table).map((id) => lookUp(own, id)).map((token) => [order(token), token]).filter(([place]) => place !== null)
     .sort(([one, left], [other, right]) => one - other || left.id - right.id).map(([, token]) => token);
   const rows = found.slice(0, MOST_FOUND).map((token) => [String(token.id), h('bdi', { className: 'mono' }, token.shown), hexBytes(token.hex.slice(0, 96)) + (token.hex.length > 96 ? ' …' : ''), token.kind, token.rank === null ? '' : num(token.rank)]);
   answer.replaceChildren(h('p', {}, `${count(found.length, 'token')} of this slice${found.length > MOST_FOUND ? `; the first ${MOST_FOUND}` : ''}`), rows.length ? table(['id', 'token', 'bytes', 'kind', 'rank'], rows) : '');
 }
 
-function asked() {
+function searchAloud() {
   search();
   say(answer.firstChild.textContent);
 }

@@ -30,18 +30,18 @@ function fits(kind, value) {
   return typeof value === (kind === 'text' ? 'string' : kind);
 }
 
-async function through(stream, bytes) {
+async function pipe(stream, bytes) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 }
 
-const changed = (state) => Object.fromEntries(Object.entries(state).filter(([name, value]) => name in KINDS && value !== initial[name] && value !== null));
-const known = (read) => Object.fromEntries(Object.entries(read).filter(([name, value]) => name in KINDS && fits(KINDS[name], value)));
+const changesOf = (state) => Object.fromEntries(Object.entries(state).filter(([name, value]) => name in KINDS && value !== initial[name] && value !== null));
+const keepKnown = (read) => Object.fromEntries(Object.entries(read).filter(([name, value]) => name in KINDS && fits(KINDS[name], value)));
 
 // Stores a state that the address does not have yet, for this tab's next page with the same address.
 const LEFT = 'toksmith-left';
 export function leave(state) {
   try {
-    sessionStorage.setItem(LEFT, JSON.stringify({ hash: location.hash, state: changed(state) }));
+    sessionStorage.setItem(LEFT, JSON.stringify({ hash: location.hash, state: changesOf(state) }));
   } catch { /* no storage, or the text is too long for it */ }
 }
 
@@ -49,16 +49,16 @@ function takeLeft() {
   try {
     const { hash, state } = JSON.parse(sessionStorage.getItem(LEFT));
     sessionStorage.removeItem(LEFT);
-    return hash === location.hash ? known(state) : null;
+    return hash === location.hash ? keepKnown(state) : null;
   } catch {
     return null;
   }
 }
 
 export async function toFragment(state) {
-  const kept = changed(state);
+  const kept = changesOf(state);
   const write = async (value) => {
-    const deflated = await through(new CompressionStream('deflate-raw'), new TextEncoder().encode(JSON.stringify(value)));
+    const deflated = await pipe(new CompressionStream('deflate-raw'), new TextEncoder().encode(JSON.stringify(value)));
     let binary = '';
     for (let at = 0; at < deflated.length; at += 8192) binary += String.fromCharCode(...deflated.subarray(at, at + 8192));
     return `${FORMAT}.${btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
@@ -82,8 +82,8 @@ export async function fromFragment(fragment) {
   try {
     if (Number(version) !== FORMAT) throw new Error('no format');
     const deflated = Uint8Array.from(atob(body.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
-    const read = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await through(new DecompressionStream('deflate-raw'), deflated)));
-    return { state: known(read), problem: null };
+    const read = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await pipe(new DecompressionStream('deflate-raw'), deflated)));
+    return { state: keepKnown(read), problem: null };
   } catch {
     return { state: {}, problem: 'The link is damaged: the part after # cannot be read.' };
   }

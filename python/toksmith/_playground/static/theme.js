@@ -1,7 +1,7 @@
 // Light or dark: the system's setting, or the user's choice.
 
 import { $ } from './dom.js';
-import { kept, keep } from './kept.js';
+import { readKept, keep } from './kept.js';
 
 function show(name) {
   if (name) document.documentElement.dataset.theme = name;
@@ -10,7 +10,7 @@ function show(name) {
 }
 
 export function startTheme() {
-  const name = kept('theme', '');
+  const name = readKept('theme', '');
   show(['light', 'dark'].includes(name) ? name : '');
   $('theme').addEventListener('change', (event) => {
     show(event.target.value);

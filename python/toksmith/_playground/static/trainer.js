@@ -33,7 +33,7 @@ export class Trainer {
       choice('trainTies', 'Of equal pairs merges', [['lowest_ids', 'that with the lowest ids'], ['first_seen', 'that seen first']]),
       field('Special tokens', { name: 'trainSpecial', type: 'text', spellcheck: false, placeholder: '<|end|>', onchange: (event) => app.set({ trainSpecial: event.target.value }) }, ' separated by spaces'));
     this.slider = h('input', { type: 'range', id: 'train-size', className: 'wide', min: 0, max: STEPS, step: 1, disabled: true, oninput: () => this.drag(this.sizeAt(Number(this.slider.value))), onkeydown: (event) => this.onkey(event) });
-    this.number = h('input', { type: 'number', id: 'train-number', 'aria-label': 'Vocabulary size as a number', step: 1, disabled: true, onchange: () => this.typed() });
+    this.number = h('input', { type: 'number', id: 'train-number', 'aria-label': 'Vocabulary size as a number', step: 1, disabled: true, onchange: () => this.takeNumber() });
     this.state = h('p', { className: 'dim train-state' });
     this.curve = new Curve();
     this.parts = Object.fromEntries(['figures', 'sentence', 'languages', 'newest', 'tree'].map((name) => [name, h('div', { className: `train-${name}` })]));
@@ -47,13 +47,13 @@ export class Trainer {
   }
 
   // The options of the training.
-  asked() {
+  readOptions() {
     const { trainPattern, trainTies, trainSpecial } = this.app.state;
     return { pattern: trainPattern || null, ties: trainTies, special_tokens: trainSpecial.split(/\s+/).filter(Boolean) };
   }
 
   values() {
-    return { corpus: this.corpus, ...this.asked(), size: this.size };
+    return { corpus: this.corpus, ...this.readOptions(), size: this.size };
   }
 
   get sentence() {
@@ -78,7 +78,7 @@ export class Trainer {
       const input = this.options.querySelector(`#field-${name}`);
       if (input !== document.activeElement || input.tagName === 'SELECT') input.value = state[name];
     }
-    if (this.about === JSON.stringify(this.asked())) return this.step();
+    if (this.about === JSON.stringify(this.readOptions())) return this.step();
     return this.load();
   }
 
@@ -96,11 +96,11 @@ export class Trainer {
       this.problem('Add a text to train on.', false);
       return;
     }
-    const asked = this.asked();
+    const asked = this.readOptions();
     this.state.className = 'dim train-state';
     this.state.textContent = 'Training …';
     try {
-      const found = await this.sent('train', asked, { signal });
+      const found = await this.send('train', asked, { signal });
       if (again()) return;
       this.about = JSON.stringify(asked);
       this.take(found);
@@ -114,7 +114,7 @@ export class Trainer {
   }
 
   // A request about the texts, which are sent if the server does not have them.
-  async sent(view, values, how) {
+  async send(view, values, how) {
     for (let tries = 0; ; tries += 1) {
       this.corpus ??= (await ask('corpus', null, this.texts.body(), how)).corpus;
       try {
@@ -167,7 +167,7 @@ export class Trainer {
     this.step();
   }
 
-  typed() {
+  takeNumber() {
     const size = Number(this.number.value);
     const { least, most } = this.range;
     if (Number.isInteger(size) && size >= least && size <= most) {
@@ -203,7 +203,7 @@ export class Trainer {
       const { about } = this;
       const { corpus: _, ...values } = this.values();
       try {
-        const found = await this.sent('trained', { ...values, sentence: this.sentence, id: this.chosen }, { quiet: true });
+        const found = await this.send('trained', { ...values, sentence: this.sentence, id: this.chosen }, { quiet: true });
         if (about === this.about) this.draw(found);
       } catch (problem) {
         if (problem instanceof Gone || about !== this.about) return;

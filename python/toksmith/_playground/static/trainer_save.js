@@ -21,7 +21,7 @@ export class TrainerSave {
     const values = this.values();
     try {
       this.said.replaceChildren();
-      this.app.came(await ask('trained_tokenizer', null, { ...values, name: `trained ${num(values.size)}` }));
+      this.app.addTokenizer(await ask('trained_tokenizer', null, { ...values, name: `trained ${num(values.size)}` }));
     } catch (problem) {
       this.refuse([problem.message]);
     }

@@ -1,7 +1,7 @@
 // The texts that the live trainer learns from: files, the text of the page, and the page's own sentences.
 
 import { count, h, num, say } from './dom.js';
-import { base64, dropped } from './files.js';
+import { base64, readDropped } from './files.js';
 
 const MOST_TEXTS = 40;
 
@@ -15,10 +15,10 @@ function sendable(name, bytes) {
 }
 
 export class TrainerTexts {
-  // `changed()` is called after every change.
-  constructor(app, changed) {
+  // `tellChange()` is called after every change.
+  constructor(app, tellChange) {
     this.app = app;
-    this.changed = changed;
+    this.tellChange = tellChange;
     this.own = []; // { name, bytes, sent }
     this.sentences = true; // the page's own
     this.list = h('ul', { className: 'train-list', 'aria-label': 'Texts to train on' });
@@ -33,7 +33,7 @@ export class TrainerTexts {
       if (!event.dataTransfer?.types.includes('Files')) return;
       event.preventDefault();
       event.stopPropagation(); // the page would ask for the kind of the files
-      this.files(await dropped(event.dataTransfer));
+      this.files(await readDropped(event.dataTransfer));
     });
     this.draw();
   }
@@ -55,7 +55,7 @@ export class TrainerTexts {
     this.problem.hidden = true;
     work();
     this.draw();
-    this.changed();
+    this.tellChange();
   }
 
   refuse(words) {

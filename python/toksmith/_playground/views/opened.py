@@ -13,6 +13,7 @@ from typing import Any
 import toksmith
 from toksmith import _render, explain
 
+from ..lattice import WORDS
 from ..words import message_of
 from .view_request import MOST_LOADED, Session, ViewRequest, decode_file
 
@@ -105,8 +106,9 @@ def new_name(name: str, taken: Mapping[str, object]) -> str:
 def proposals(tok: toksmith.Tokenizer, text: str) -> dict[str, Any]:
     """Pieces and tokens of the beginning of a text: long pieces of several tokens and long tokens first."""
     cut = explain.text(tok, text[:NEAR] if text[:NEAR].strip() else SAMPLE)
-    if tok.model.kind == "unigram":  # words, because a whole text is one piece
-        pieces = {word: 2 for word in cut.text.split() if len(word) < 40}
+    if tok.model.kind == "unigram":
+        words = (word.strip() for word in WORDS.findall(cut.text))
+        pieces = {word: 2 for word in words if 0 < len(word) < 40}
     else:
         pieces = {cut.text[start:end]: len(tokens) for start, end, tokens in cut.rows() if end - start < 100}
     long = sorted((data for data in pieces if len(data) > 3), key=lambda data: (pieces[data] == 1, -len(data)))

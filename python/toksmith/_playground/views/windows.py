@@ -5,7 +5,6 @@ The library makes all cuts; after an edit, only the part that the edit can chang
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
@@ -15,6 +14,7 @@ import toksmith
 from toksmith import _render, explain
 from toksmith.explain import _compare
 
+from ..lattice import WORDS
 from ..layout import Frame, row_starts, update_starts
 from ..rows import RIGHT_TO_LEFT, Rows, colours
 from ..texts import Cut, encode_text, looks_of, update_cut
@@ -184,8 +184,8 @@ def piece(request: ViewRequest) -> dict[str, Any]:
             start += 1
     near = data[start : byte + NEAR].decode("utf-8", "ignore").encode()
     is_unigram = request.tok.model.kind == "unigram"
-    if is_unigram:  # a word, because a whole text is one piece
-        spans = [match.span() for match in re.finditer(rb"\s*\S+|\s+$", near)]
+    if is_unigram:
+        spans = [match.span() for match in WORDS.finditer(near)]
     else:
         spans = [(begin, end) for begin, end, _ in explain.text(request.tok, near, special=request.special).rows()]
     for begin, end in spans:

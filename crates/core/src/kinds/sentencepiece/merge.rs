@@ -266,15 +266,15 @@ impl CharTokens {
     }
 }
 
-/// The rank of each token: the highest score is first, and equal scores have equal ranks. As in `SentencePiece`, scores
+/// The rank of each token: the number of higher scores, so that equal scores have equal ranks. As in `SentencePiece`, scores
 /// compare by their bits: -0.0 is below 0.0, and NaN is beyond the infinity of its sign.
 fn ranks(scores: &[f64]) -> Vec<u32> {
     let mut places: Vec<usize> = (0..scores.len()).collect();
     places.sort_by(|&left, &right| scores[right].total_cmp(&scores[left]));
     let mut ranks = vec![0; scores.len()];
-    for neighbours in places.windows(2) {
-        let step = u32::from(scores[neighbours[0]].total_cmp(&scores[neighbours[1]]).is_ne());
-        ranks[neighbours[1]] = ranks[neighbours[0]] + step;
+    for (rank, neighbours) in (1..).zip(places.windows(2)) {
+        let is_equal = scores[neighbours[0]].total_cmp(&scores[neighbours[1]]).is_eq();
+        ranks[neighbours[1]] = if is_equal { ranks[neighbours[0]] } else { rank };
     }
     ranks
 }

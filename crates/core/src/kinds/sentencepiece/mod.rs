@@ -40,7 +40,7 @@ use crate::split::special::build_automaton;
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::{MOST_BUFFERS, Pool, Reusable};
-use crate::vocab::Vocab;
+use crate::vocab::{Merge, Vocab};
 
 /// The way a normalized text becomes tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,7 +271,7 @@ impl CharEngine {
     }
 
     /// The normalized text, with all its spaces escaped.
-    fn normalize(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
+    pub(crate) fn normalize(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
         self.normalizer.normalize_whole(text, self.frozen.as_ref(), bounds)
     }
 
@@ -299,12 +299,27 @@ impl CharEngine {
         })
     }
 
+    /// Whether the words of a text are tokens or unknown.
+    #[must_use]
+    pub fn has_words(&self) -> bool {
+        self.way == CharRule::Words
+    }
+
+    /// The merge that makes the token with these bytes of a normalized text.
+    #[must_use]
+    pub fn merge_of(&self, token: &[u8]) -> Option<Merge> {
+        if self.normalizer.escape && token.contains(&b' ') {
+            None
+        } else {
+            self.tokens.find(&self.tokens.write_form(token))
+        }
+    }
+
     /// Calls `each` with the frozen symbols and their ids, and with the text between them. Unigram models freeze none.
-    pub(crate) fn for_each_part(
-        &self,
-        text: &[u8],
-        mut each: impl FnMut(&[u8], Option<u32>) -> Result<()>,
-    ) -> Result<()> {
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn for_each_part(&self, text: &[u8], mut each: impl FnMut(&[u8], Option<u32>) -> Result<()>) -> Result<()> {
         let mut start = 0;
         for found in
             self.frozen.iter().filter(|_| self.way == CharRule::Merge).flat_map(|frozen| frozen.find_iter(text))

@@ -7,7 +7,7 @@ import { field } from '../parts.js';
 const PERCENT = 10; // contexts; from this number on, contexts replace percent
 let costs = null; // drawn once, because the user writes in it
 
-function used(row) {
+function drawShare(row) {
   if (!row) return '–';
   const part = row.tokens / row.context;
   const said = part > PERCENT ? `${num(row.windows)} windows` : part > 0 && part < 0.001 ? '<0.1 %' : `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`;
@@ -30,7 +30,7 @@ export const view = {
     const most = Math.max(1, ...tokens.values());
     const lines = [...tokens].map(([name, total]) => [name, h('span', { className: 'with-bar' }, bar(total / most), `${count(total, 'token')}`), total ? (found.bytes / total).toFixed(2) : '–', price > 0 ? ((total / 1e6) * price).toLocaleString('en', { maximumSignificantDigits: 4 }) : '–']);
     const contexts = [...new Map(found.rows.map((row) => [row.model, row.context]))].sort((one, other) => one[1] - other[1]);
-    const rows = contexts.map(([model, context]) => [model, context, ...[...tokens.keys()].map((name) => used(found.rows.find((row) => row.tokenizer === name && row.model === model)))]);
+    const rows = contexts.map(([model, context]) => [model, context, ...[...tokens.keys()].map((name) => drawShare(found.rows.find((row) => row.tokenizer === name && row.model === model)))]);
     return [h('p', {}, `${count(found.chars, 'character')}, ${count(found.bytes, 'byte')}`), table(['tokenizer', 'tokens', 'bytes per token', 'price'], lines, 'The text'),
       table(['context', 'tokens', ...tokens.keys()], rows, 'Compared with the context lengths of each tokenizer’s models, and with sizes')];
   },

@@ -26,7 +26,7 @@ class ChatPanel {
     this.own = h('textarea', { id: 'chat-own', rows: 6, spellcheck: false, className: 'mono', value: OWN, oninput: () => this.load() });
     this.ownRow = h('div', { hidden: true }, h('label', { htmlFor: 'chat-own' }, 'Template (Jinja), such as chat_template of a tokenizer_config.json; it is not part of links'), this.own);
     this.template = h('select', { id: 'chat-template', onchange: () => app.set({ chatTemplate: NAMES.indexOf(this.template.value) }) }, NAMES.map((name) => h('option', { value: name }, LABELS[name])));
-    this.messages = h('textarea', { id: 'chat-messages', rows: 9, spellcheck: false, dir: 'auto', 'aria-label': 'Messages, as JSON', onfocus: () => this.begin(), oninput: () => this.typed() });
+    this.messages = h('textarea', { id: 'chat-messages', rows: 9, spellcheck: false, dir: 'auto', 'aria-label': 'Messages, as JSON', onfocus: () => this.begin(), oninput: () => this.takeMessages() });
     document.body.append(h('datalist', { id: 'chat-roles' }, ['system', 'user', 'assistant', 'tool'].map((value) => h('option', { value }))));
     this.list = h('ol', { className: 'chat-rows', start: 0 });
     this.answer = h('div', { className: 'answer' });
@@ -73,14 +73,14 @@ class ChatPanel {
     this.before = this.messages.value;
   }
 
-  typed() {
+  takeMessages() {
     this.sampled = false;
     this.app.set({ chat: this.messages.value });
   }
 
   put(talk) {
     this.messages.value = talk.length ? `[\n${talk.map((each) => JSON.stringify(each)).join(',\n')}\n]` : '[]';
-    this.typed();
+    this.takeMessages();
   }
 
   add() {

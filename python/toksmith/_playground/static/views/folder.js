@@ -124,7 +124,7 @@ class FolderPanel {
 
   draw(found, wide, high) {
     const total = `${found.folder}: ${count(found.files, 'file')}, ${count(found.tokens, 'token')}${found.tokens ? `, ${(found.bytes / found.tokens).toFixed(2)} bytes per token` : ''}`;
-    if (!found.files) return [h('h3', {}, total), h('p', { className: 'warn' }, 'It has no text that can be counted.'), this.skipped(found)];
+    if (!found.files) return [h('h3', {}, total), h('p', { className: 'warn' }, 'It has no text that can be counted.'), this.drawSkipped(found)];
     const said = h('p', { className: 'area-said dim' }, 'Choose a folder to look into it, or a file to read its figures.');
     const areas = h('div', { className: 'areas', role: 'group', 'aria-label': 'Map of the folder' }, found.areas.map((each) => this.area(each, said, [wide, high])));
     const without = found.tokens - found.saved;
@@ -139,11 +139,11 @@ class FolderPanel {
         found.wastes.length ? table(['found', 'files', 'tokens', 'how it is recognised'], found.wastes.map((each) => [h('span', { className: each.advised ? 'warn' : '' }, each.name), each.files, each.tokens, each.why]), 'What a prompt can do without') : null,
         table(['file', 'tokens', 'bytes per token', ''], found.largest.map((each) => [h('bdi', { className: 'mono' }, each.path), each.tokens, each.tokens ? (each.bytes / each.tokens).toFixed(2) : '–', each.rule]), 'The largest files'),
         found.left_out.length ? h('details', {}, h('summary', {}, `Files to leave out: ${num(found.left_out.length)}${found.left_out.length === 200 ? ' and more' : ''}`), table(['file', 'why'], found.left_out.map((each) => [h('bdi', { className: 'mono' }, each.path), each.rule]))) : null),
-      this.skipped(found),
+      this.drawSkipped(found),
     ];
   }
 
-  skipped(found) {
+  drawSkipped(found) {
     const reasons = Object.entries(found.skipped);
     return reasons.length ? h('p', { className: 'dim' }, `Not counted: ${reasons.map(([reason, total]) => `${num(total)} ${reason}`).join(', ')}.`) : null;
   }

@@ -1,6 +1,6 @@
 // One piece: merge by merge, or in a unigram model place by place.
 
-import { spoken } from '../dom.js';
+import { speak } from '../dom.js';
 import { drawLattice, latticeStages, latticeWords } from '../lattice.js';
 import { Player } from '../player.js';
 
@@ -13,8 +13,8 @@ class PiecePlayer extends Player {
     return this.found.arcs ? latticeWords(this.found, stage, look) : super.words(stage, look);
   }
 
-  drawn(stage) {
-    return this.found.arcs ? drawLattice(this.found, stage) : super.drawn(stage);
+  drawStage(stage) {
+    return this.found.arcs ? drawLattice(this.found, stage) : super.drawStage(stage);
   }
 }
 

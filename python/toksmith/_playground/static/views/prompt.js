@@ -4,7 +4,7 @@ import { chips, count, h } from '../dom.js';
 import { field } from '../parts.js';
 
 export const view = {
-  name: 'prompt', server: true, label: 'Prompt end', one: true, follows: true,
+  name: 'prompt', label: 'Prompt end', one: true, follows: true,
   state: { end: ['number', null] },
   controls: (app) => {
     const points = [...app.state.text];
