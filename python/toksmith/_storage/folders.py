@@ -98,14 +98,22 @@ class LocalFolder(_FolderDefaults):
         except OSError as problem:
             raise JobError(self, f"{name} cannot be read: {problem.strerror or problem}") from problem
 
-    def names(self, within: Collection[str]) -> Iterator[str]:
-        """The names of the entries of the folder, and of its subfolders named in `within`, unless these are links."""
+    def names(self, within: Collection[str], ending: str = "") -> list[str]:
+        """The names of the entries of the folder, and of its subfolders named in `within`, unless these are links; only those
+        with this ending. They have the same order on every system, where upper and lower case differ."""
+        entered = {name for name in within if os.path.isdir(self.path / name) and not is_link(self.path / name)}
         with wrap_read_errors(self.path):
-            for path in sorted_entries(self.path):
-                if path.name in within and path.is_dir() and not is_link(path):
-                    yield from (f"{path.name}/{entry.name}" for entry in sorted_entries(path))
-                else:
-                    yield path.name
+            found = [name for name in os.listdir(self.path) if name.endswith(ending) and name not in entered]
+            for folder in entered:
+                found += [f"{folder}/{name}" for name in os.listdir(self.path / folder) if name.endswith(ending)]
+        return sorted(found)
+
+    def names_in(self, folder: str) -> set[str]:
+        """The names of the entries of a subfolder, with its name; none if it does not exist."""
+        refuse_linked(self.path / folder)
+        with wrap_read_errors(self.path / folder), suppress(FileNotFoundError, NotADirectoryError):
+            return {f"{folder}/{name}" for name in os.listdir(self.path / folder)}
+        return set()
 
     def size(self, name: str) -> int | None:
         """The size of a file, None if it does not exist; errors as in `has`."""
@@ -116,10 +124,7 @@ class LocalFolder(_FolderDefaults):
         """The function `size`, which does not look for files that the subfolder `listed` lacked when `sizes` was called."""
         if not listed:
             return self.size
-        refuse_linked(self.path / listed)
-        there: set[str] = set()
-        with wrap_read_errors(self.path / listed), suppress(FileNotFoundError, NotADirectoryError):
-            there = {f"{listed}/{name}" for name in os.listdir(self.path / listed)}
+        there = self.names_in(listed)
         return lambda name: None if name.startswith(f"{listed}/") and name not in there else self.size(name)
 
     def listing(self, name: str) -> dict[str, tuple[int, float | None]]:
@@ -218,7 +223,7 @@ class LocalFolder(_FolderDefaults):
                 yield name[:-TEMPORARY_SUFFIX_LENGTH]
 
     def _unfinished(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
-        for name in self.names(within):
+        for name in self.names(within, ".tmp"):
             if UNFINISHED.fullmatch(name[-TEMPORARY_SUFFIX_LENGTH:]) and own(name[:-TEMPORARY_SUFFIX_LENGTH]):
                 yield name
 
@@ -267,13 +272,15 @@ class RemoteFolder(_FolderDefaults):
         with wrap_read_errors(self.at(name)):
             return bool(remote.list_sizes(self.at(name)))
 
-    def names(self, within: Collection[str]) -> Iterator[str]:
+    def names(self, within: Collection[str]) -> list[str]:
         with wrap_read_errors(self.url):
             sizes = remote.list_sizes(self.url)
-        for name in sorted(sizes):
-            parts = name.split("/")
-            if len(parts) == 1 or (len(parts) == 2 and parts[0] in within):
-                yield name
+        folders = {"", *within}
+        return [name for name in sorted(sizes) if name.count("/") < 2 and name.rpartition("/")[0] in folders]
+
+    def names_in(self, folder: str) -> set[str]:
+        with wrap_read_errors(self.at(folder)):
+            return {f"{folder}/{name}" for name in remote.list_files(self.at(folder))}
 
     def sizes(self, listed: str = "") -> Callable[[str], int | None]:
         """A function that gives the size that a file had when `sizes` was called, None if it did not exist."""
@@ -360,11 +367,6 @@ def folder_at(path: str | os.PathLike[str], *, writing: bool = False) -> Folder:
     if writing and not remote.is_writable(url):
         raise InvalidOption("folder", url, "a folder of this machine, or a URL of s3://, gs:// or hf://")
     return RemoteFolder(url.rstrip("/"))
-
-
-def sorted_entries(folder: Path) -> list[Path]:
-    """The entries of a folder, in the same order on every system: by name, where upper and lower case differ."""
-    return sorted(folder.iterdir(), key=lambda path: path.name)
 
 
 def make_subfolder(folder: Path) -> None:
