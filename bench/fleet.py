@@ -41,7 +41,7 @@ SCRIPT = """
 
 
 def measure(folder: Path, step: str, before: str = "") -> tuple[float, float]:
-    """The processor seconds of a step, and the peak megabytes of its process."""
+    """Measure the processor seconds of a step, and the peak megabytes of its process."""
     code = textwrap.dedent(SCRIPT).replace("STEP", step).replace("BEFORE", before)
     done = subprocess.run([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE, text=True, check=True)
     seconds, kib = done.stdout.split()
@@ -49,6 +49,7 @@ def measure(folder: Path, step: str, before: str = "") -> tuple[float, float]:
 
 
 def write_inputs(folder: Path, count: int) -> None:
+    """Write the inputs, a thousand in a folder, and a tokenizer."""
     from toksmith import train
 
     for number in range(count):
@@ -60,7 +61,7 @@ def write_inputs(folder: Path, count: int) -> None:
 
 
 def write_receipts(out: Path, count: int) -> None:
-    """Marks all shards as done, by receipts like the first one's, and files of their sizes without content."""
+    """Mark all shards as done, by receipts like the first one's, and files of their sizes without content."""
     first = (out / "receipts" / "00000.json").read_text()
     sizes = {name.removeprefix("00000"): size for name, size, _ in json.loads(first)["files"]}
     for number in range(1, count):

@@ -14,6 +14,7 @@ from job_corpus import TOK, content, job, make
 import toksmith
 from toksmith._cli import app
 from toksmith._jobs.make.run_shard import open_job
+from toksmith._jobs.plans.draft import PlanDraft
 from toksmith._jobs.plans.index import HEAD, ROW
 from toksmith._jobs.plans.plan import (
     Part,
@@ -25,7 +26,6 @@ from toksmith._jobs.plans.plan import (
     read_plan,
     sizes_of_units,
     unit_sizes,
-    write_index,
 )
 from toksmith._storage.folders import LocalFolder, folder_at
 from toksmith.errors import CorpusError, JobError
@@ -65,20 +65,22 @@ def test_a_slice_equals_the_whole_plan(kind: str, tmp_path: Path) -> None:
 
 def long_plan(folder: Path, inputs: int) -> Path:
     """A plan of this many inputs of one row, ten in a shard; only the files of the first shards exist."""
-    made, row = job(folder, "out"), b'{"text": "low lower"}\n'
+    row = b'{"text": "low lower"}\n'
+    made = job(folder, "out", shard_size=10 * len(row))
     (folder / "rows").mkdir()
     sources = [
-        made._plan.inputs[0]._replace(path=str(folder / "rows" / f"{n:09}.jsonl"), bytes=len(row))
+        read_plan(made._folder).inputs[0]._replace(path=str(folder / "rows" / f"{n:09}.jsonl"), bytes=len(row))
         for n in range(inputs)
     ]
     for number, source in enumerate(sources[:30]):
         path = Path(source.path)
         path.write_bytes(row)
         sources[number] = source._replace(version=path.stat().st_mtime_ns)
-    shards = tuple(tuple(Part(n, 0, len(row)) for n in range(first, first + 10)) for first in range(0, inputs, 10))
-    plan = replace(made._plan, inputs=tuple(sources), shards=shards)
-    (made.folder / "job.json").write_bytes(plan.to_bytes())
-    write_index(folder_at(made.folder), plan, plan.to_bytes())
+    parts = [(Part(0, 0, len(row)), len(row))]
+    PlanDraft(replace(made._plan, inputs=(), shards=(), index=None), made.folder).write(
+        (each, parts) for each in sources
+    )
+    (made.folder / "shards").unlink()
     return made.folder
 
 

@@ -12,6 +12,7 @@ import pytest
 from job_corpus import END, TOK, make
 
 import toksmith
+from toksmith._jobs.plans.plan import read_plan
 
 fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")
 from fsspec.implementations.memory import MemoryFileSystem
@@ -100,7 +101,7 @@ def test_a_store_gives_the_plan_of_this_machine(store: Any, tmp_path: Path) -> N
     for path in paths:
         store.pipe_file(f"/in/{path.name}", path.read_bytes())
     here, there = (
-        toksmith.corpus.plan(TOK, place, tmp_path / name, append=END, shard_size=200)._plan
+        read_plan(toksmith.corpus.plan(TOK, place, tmp_path / name, append=END, shard_size=200)._folder)
         for place, name in ((tmp_path / "in", "here"), (Path("memory://in"), "there"))
     )
     assert here.shards == there.shards and len(here.inputs) == len(paths)

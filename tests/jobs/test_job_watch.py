@@ -263,7 +263,7 @@ def test_a_status_of_very_many_shards_reads_some_receipts(tmp_path: Path, monkey
     real = LocalFolder.read
 
     def recorded(self: LocalFolder, name: str, *rest: Any) -> bytes:
-        read.extend([name] * (name.startswith("receipts/") or name == "manifest.json" and not rest))
+        read.extend([name] * (name.startswith("receipts/") or (name == "manifest.json" and not rest)))
         return real(self, name, *rest)
 
     monkeypatch.setattr(LocalFolder, "read", recorded)

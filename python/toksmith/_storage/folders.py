@@ -14,27 +14,31 @@ JobError. `read`, `read_each` and `version` raise OSError, because their callers
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from .._base.paths import WHOLE_LIMIT, printable_path, read_guarded, refuse_large, status_of, url_of
 from .._base.system import SYSTEM
-from ..errors import InvalidOption, JobError
+from ..errors import FormatError, InvalidOption, JobError
 from . import remote
 from .atomic_files import (
     UNFINISHED,
+    AtomicFiles,
     TemporaryFile,
     make_folder,
     resolve_path,
     wrap_read_errors,
     wrap_write_errors,
-    write_file,
 )
 from .temporary_folder import temporary_folder
 
+COMPARED_AT_A_TIME = 1 << 20
 TEMPORARY_SUFFIX_LENGTH = 21  # characters appended to the name of a file that is being written
 
 
@@ -155,27 +159,28 @@ class LocalFolder(_FolderDefaults):
                 data = self.read(name)
             yield data
 
-    def write(self, name: str, data: bytes) -> None:
-        """Writes or replaces a file, completely or not at all."""
+    def write(self, name: str, data: bytes | Path) -> None:
+        """Writes or replaces a file, completely or not at all; `data` can be the path of a local file with the bytes."""
         path = self.path / name
         if path.parent != self.path:
             make_subfolder(path.parent)
-        with wrap_write_errors(path):
-            refuse_large(len(data))
-        write_file(path, data, named=False)
+        with AtomicFiles([path], named=0) as group:
+            new = group.add(path)
+            with wrap_write_errors(path):
+                write_into(new.file, data)
+            group.place()
         sync_folder(path.parent)
 
-    def create(self, name: str, data: bytes) -> bool:
+    def create(self, name: str, data: bytes | Path) -> bool:
         """Writes a file only if it does not exist; returns whether this call wrote it."""
         path = self.path / name
         if path.parent != self.path:
             make_subfolder(path.parent)
         with wrap_write_errors(path):
-            refuse_large(len(data))
             temporary = TemporaryFile(resolve_path(path, follow=False))
             try:
                 temporary.create()
-                temporary.file.write(data)
+                write_into(temporary.file, data)
                 temporary.file.flush()
                 SYSTEM.flush(temporary.file.fileno())
                 SYSTEM.add(temporary.file, temporary.name, str(path))
@@ -308,17 +313,15 @@ class RemoteFolder(_FolderDefaults):
             refuse_large(len(data or b""))
             yield data
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes | Path) -> None:
         """Writes or replaces a file in one request."""
         with wrap_write_errors(self.at(name)):
-            refuse_large(len(data))
-            remote.write_small_file(self.at(name), data)
+            remote.write_small_file(self.at(name), small_bytes(data))
 
-    def create(self, name: str, data: bytes) -> bool:
+    def create(self, name: str, data: bytes | Path) -> bool:
         """As in `LocalFolder`."""
         with wrap_write_errors(self.at(name)):
-            refuse_large(len(data))
-            return remote.create_if_absent(self.at(name), data)
+            return remote.create_if_absent(self.at(name), small_bytes(data))
 
     @contextlib.contextmanager
     def staging_folder(self) -> Iterator[Path]:
@@ -367,6 +370,29 @@ def folder_at(path: str | os.PathLike[str], *, writing: bool = False) -> Folder:
     if writing and not remote.is_writable(url):
         raise InvalidOption("folder", url, "a folder of this machine, or a URL of s3://, gs:// or hf://")
     return RemoteFolder(url.rstrip("/"))
+
+
+def is_same_file(folder: Folder, name: str, local: Path) -> bool:
+    """Whether a folder has this file, with the bytes of a local file."""
+    with suppress(OSError, FormatError), open(local, "rb") as file:
+        size = os.path.getsize(local)
+        return folder.version(name)[0] == size and all(
+            folder.read(name, at, min(at + COMPARED_AT_A_TIME, size)) == file.read(COMPARED_AT_A_TIME)
+            for at in range(0, size, COMPARED_AT_A_TIME)
+        )
+    return False
+
+
+def write_into(file: BinaryIO, data: bytes | Path) -> None:
+    refuse_large(len(data) if isinstance(data, bytes) else os.path.getsize(data))
+    with io.BytesIO(data) if isinstance(data, bytes) else open(data, "rb") as source:
+        shutil.copyfileobj(source, file, COMPARED_AT_A_TIME)
+
+
+def small_bytes(data: bytes | Path) -> bytes:
+    data = data if isinstance(data, bytes) else data.read_bytes()
+    refuse_large(len(data))
+    return data
 
 
 def make_subfolder(folder: Path) -> None:
