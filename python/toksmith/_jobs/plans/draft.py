@@ -196,7 +196,9 @@ def cut_input(number: int, planned_input: PlannedInput, step: int) -> Iterator[t
     """The smallest parts into which a file can be cut, with their sizes."""
     unit = part_unit(planned_input.path)
     if unit == "group":
-        for group, size in enumerate(row_group_sizes(Path(planned_input.path), planned_input.field)):
+        for group, size in enumerate(
+            row_group_sizes(Path(planned_input.path), planned_input.field, planned_input.bytes)
+        ):
             yield Part(number, group, group + 1), size
     elif unit == "byte":
         start = 0
