@@ -1,5 +1,6 @@
 """`python -m bench.fleet 1000 10000 …`: what planning, one shard, one part and the status of a job cost, by its number of inputs.
 
+With `--store` only planning, from a store that lists 1,000 objects in a request and takes 25 ms for each request.
 Each step runs in its own process, whose start is not counted. A job has a shard for each input, a file of some bytes. Status and missing see a receipt
 and two files for each shard, copies of those of the first.
 """
@@ -8,11 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
+from typing import Any
 
 from .places import scratch
 from .records import cpu_name
@@ -20,6 +24,7 @@ from .report import table_line
 
 IN_A_FOLDER = 1000
 SHARDS = 50
+LISTED, REQUEST_S = 1000, 0.025
 STEPS = {
     "plan": "toksmith.corpus.plan(toksmith.load(folder / 'tok.toksmith'), folder / 'in', out, shard_size=1)",
     "a further shard": f"[toksmith.corpus.run_shard(out / 'job.json', each, threads=1) for each in range(1, 1 + {SHARDS})]",
@@ -72,27 +77,83 @@ def write_receipts(out: Path, count: int) -> None:
                 file.truncate(size)
 
 
+def slow_store(objects: int) -> type:
+    """A store of objects that exist only in its listing, as s3fs lists them; it counts its requests and waits for each."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class SlowStore(MemoryFileSystem):  # type: ignore[misc]
+        requests = 0
+
+        def wait(self, requests: int = 1) -> None:
+            SlowStore.requests += requests
+            time.sleep(requests * REQUEST_S)
+
+        def info(self, path: str, **_: Any) -> dict[str, Any]:
+            self.wait()
+            return {"name": path, "type": "directory", "size": 0}
+
+        def find(self, path: str, **_: Any) -> dict[str, Any]:
+            self.wait(-(-objects // LISTED))
+            names = (f"{path}/{number:08}.txt" for number in range(objects))
+            return {name: {"name": name, "Key": name, "type": "file", "size": 9, "ETag": f'"{name}"'} for name in names}
+
+    return SlowStore
+
+
+def plan_store(folder: Path, objects: int) -> None:
+    """Plan the objects of a slow store, and print its requests, the seconds, the processor seconds and the megabytes."""
+    import fsspec
+
+    from toksmith import corpus, train
+
+    store = slow_store(objects)
+    fsspec.register_implementation("memory", store, clobber=True)
+    start, before = time.perf_counter(), time.process_time()
+    corpus.plan(train("low lower lowest", merges=3), Path("memory://in"), folder / "out", shard_size=1)
+    seconds, busy, most = (
+        time.perf_counter() - start,
+        time.process_time() - before,
+        resource.getrusage(resource.RUSAGE_SELF),
+    )
+    cells = [
+        f"{objects:,}",
+        f"{store.requests:,}",
+        f"{seconds:.1f} s",
+        f"{busy:.1f} s",
+        f"{most.ru_maxrss / 1e3:,.0f} MB",
+    ]
+    print(table_line(cells), flush=True)
+
+
+def measure_files(folder: Path, count: int) -> None:
+    """Print a row of the table of local files."""
+    write_inputs(folder, count)
+    cells = [f"{count:,}"]
+    for name, step in STEPS.items():
+        before, shards = "", 1
+        if name == "a further shard":
+            before, shards = "toksmith.corpus.run_shard(out / 'job.json', 0, threads=1)", SHARDS
+        if name == "status":
+            write_receipts(folder / "out", count)
+        seconds, most = measure(folder, step.replace("COUNT", str(count)), before)
+        cells.append(f"{seconds / shards:.4f} s, {most:,.0f} MB")
+    print(table_line(cells), flush=True)
+
+
 def main() -> None:
-    """Print the table."""
+    """Print a table."""
     cli = argparse.ArgumentParser(prog="python -m bench.fleet", description=(__doc__ or "").partition("\n")[0])
     cli.add_argument("inputs", type=int, nargs="+")
-    counts: list[int] = cli.parse_args().inputs
+    cli.add_argument("--store", action="store_true", help="plan objects of a slow store")
+    options = cli.parse_args()
+    columns = ["requests", "seconds", "of processors", "peak"] if options.store else [*STEPS]
     print(f"{cpu_name()}; processor seconds, and peak megabytes of the process\n")
-    print(table_line(["inputs", *STEPS]), table_line(["--:"] * (1 + len(STEPS))), sep="\n")
-    for count in counts:
+    print(table_line(["inputs", *columns]), table_line(["--:"] * (1 + len(columns))), sep="\n")
+    for count in options.inputs:
         folder = scratch("fleet")
         shutil.rmtree(folder)
-        write_inputs(folder, count)
-        cells = [f"{count:,}"]
-        for name, step in STEPS.items():
-            before, shards = "", 1
-            if name == "a further shard":
-                before, shards = "toksmith.corpus.run_shard(out / 'job.json', 0, threads=1)", SHARDS
-            if name == "status":
-                write_receipts(folder / "out", count)
-            seconds, most = measure(folder, step.replace("COUNT", str(count)), before)
-            cells.append(f"{seconds / shards:.4f} s, {most:,.0f} MB")
-        print(table_line(cells), flush=True)
+        folder.mkdir()
+        (plan_store if options.store else measure_files)(folder, count)
         shutil.rmtree(folder)
 
 

@@ -112,12 +112,12 @@ class LocalFolder(_FolderDefaults):
                 found += [f"{folder}/{name}" for name in os.listdir(self.path / folder) if name.endswith(ending)]
         return sorted(found)
 
-    def names_in(self, folder: str) -> set[str]:
-        """The names of the entries of a subfolder, with its name; none if it does not exist."""
+    def names_in(self, folder: str) -> list[str]:
+        """The names of the entries of a subfolder; none if it does not exist."""
         refuse_linked(self.path / folder)
         with wrap_read_errors(self.path / folder), suppress(FileNotFoundError, NotADirectoryError):
-            return {f"{folder}/{name}" for name in os.listdir(self.path / folder)}
-        return set()
+            return os.listdir(self.path / folder)
+        return []
 
     def size(self, name: str) -> int | None:
         """The size of a file, None if it does not exist; errors as in `has`."""
@@ -128,8 +128,11 @@ class LocalFolder(_FolderDefaults):
         """The function `size`, which does not look for files that the subfolder `listed` lacked when `sizes` was called."""
         if not listed:
             return self.size
-        there = self.names_in(listed)
-        return lambda name: None if name.startswith(f"{listed}/") and name not in there else self.size(name)
+        there = {*self.names_in(listed)}
+        start = f"{listed}/"
+        return lambda name: (
+            None if name.startswith(start) and name.removeprefix(start) not in there else self.size(name)
+        )
 
     def listing(self, name: str) -> dict[str, tuple[int, float | None]]:
         """The files of a subfolder, with their sizes and the times when they were written, in seconds of the store's clock."""
@@ -283,9 +286,9 @@ class RemoteFolder(_FolderDefaults):
         folders = {"", *within}
         return [name for name in sorted(sizes) if name.count("/") < 2 and name.rpartition("/")[0] in folders]
 
-    def names_in(self, folder: str) -> set[str]:
+    def names_in(self, folder: str) -> list[str]:
         with wrap_read_errors(self.at(folder)):
-            return {f"{folder}/{name}" for name in remote.list_files(self.at(folder))}
+            return [*remote.list_files(self.at(folder))]
 
     def sizes(self, listed: str = "") -> Callable[[str], int | None]:
         """A function that gives the size that a file had when `sizes` was called, None if it did not exist."""

@@ -39,6 +39,7 @@ from ..written import (
     read_receipts,
     readable_receipts,
     receipt_name,
+    units_with_receipts,
 )
 from .job_files import CLAIM_NAMES, CLAIMS, EXTRA_FOLDERS, MANIFEST, SUMS, job_name_pattern
 
@@ -104,8 +105,7 @@ def sampled_units(folder: Folder, plan: Plan) -> tuple[list[int], list[Receipt]]
     """
     if plan.units <= MANY:
         return None
-    names = folder.names_in(RECEIPTS)
-    there = [number for number in range(plan.units) if receipt_name(number) in names]
+    there = units_with_receipts(folder, range(plan.units))
     some = there[:: -(-len(there) // SAMPLED) or 1]
     if None in units_done(folder, plan, some[:: SAMPLED // COMPARED]).values():
         return None

@@ -6,6 +6,7 @@ Runs share only the folder. No run waits for another: two runs that make the sam
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -188,7 +189,7 @@ class Job:
         def total(name: str, among: range) -> int:
             """The sum of all units of a round that are done, from the receipts that were read."""
             values = [getattr(receipt, name) for receipt in receipts if receipt.shard in among]
-            count = len(values) if seen is None else sum(number in among for number in done)
+            count = bisect_left(done, among.stop) - bisect_left(done, among.start)
             return sum(values) * count // max(len(values), 1)
 
         return JobStatus(
@@ -198,7 +199,7 @@ class Job:
             finished=finished,
             bytes=sum(sizes.values()),
             done_bytes=sum(sizes[number] for number in done),
-            running=tuple(running_units(self._folder, plan)) if own is None else (),
+            running=tuple(running_units(self._folder, plan)) if own is None and len(done) < len(units) else (),
             unit=unit,
             sampled=0 if seen is None else len(receipts),
         )

@@ -381,14 +381,16 @@ def sizes_of_units(plan: Plan, units: Sequence[int]) -> dict[int, int]:
     if plan.index is None:
         sizes = unit_sizes(plan)
         return {number: sizes[number] for number in units}
-    first = [number for number in units if number < len(plan.shards)]
+    shards = len(plan.shards)
+    first, rest = [number for number in units if number < shards], [number for number in units if number >= shards]
     try:
         found = dict(zip(first, plan.index.sizes(first), strict=True))
     except UNUSABLE as problem:
         warn_of_index(plan.index.folder, problem)
         return sizes_of_units(read_plan(plan.index.folder), units)
-    second = second_sizes(plan, plan.size) if len(first) < len(units) else []
-    return found | {number: second[number - len(plan.shards)] for number in units if number >= len(plan.shards)}
+    second = second_sizes(plan, plan.size) if rest else []
+    found.update((number, second[number - shards]) for number in rest)
+    return found
 
 
 class WorkerLimits(NamedTuple):
