@@ -214,6 +214,7 @@ def test_a_damaged_index_costs_time_only(damage: str, tmp_path: Path, caplog: py
             assert toksmith.corpus.run_shard(damaged.folder / "job.json", number) == toksmith.corpus.run_shard(
                 expected.folder / "job.json", number
             )
+        assert toksmith.corpus.status(damaged.folder) == toksmith.corpus.status(expected.folder)
     warned = "job.index does not match job.json" in caplog.text
     assert warned == (damage != "none")
     job(tmp_path, "bad")
