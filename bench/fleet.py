@@ -77,7 +77,7 @@ def write_receipts(out: Path, count: int) -> None:
                 file.truncate(size)
 
 
-def slow_store(objects: int) -> type:
+def slow_store(objects: int) -> Any:
     """A store of objects that exist only in its listing, as s3fs lists them; it counts its requests and waits for each."""
     from fsspec.implementations.memory import MemoryFileSystem
 
@@ -110,19 +110,9 @@ def plan_store(folder: Path, objects: int) -> None:
     fsspec.register_implementation("memory", store, clobber=True)
     start, before = time.perf_counter(), time.process_time()
     corpus.plan(train("low lower lowest", merges=3), Path("memory://in"), folder / "out", shard_size=1)
-    seconds, busy, most = (
-        time.perf_counter() - start,
-        time.process_time() - before,
-        resource.getrusage(resource.RUSAGE_SELF),
-    )
-    cells = [
-        f"{objects:,}",
-        f"{store.requests:,}",
-        f"{seconds:.1f} s",
-        f"{busy:.1f} s",
-        f"{most.ru_maxrss / 1e3:,.0f} MB",
-    ]
-    print(table_line(cells), flush=True)
+    taken = [f"{each:.1f} s" for each in (time.perf_counter() - start, time.process_time() - before)]
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(table_line([f"{objects:,}", f"{store.requests:,}", *taken, f"{most / 1e3:,.0f} MB"]), flush=True)
 
 
 def measure_files(folder: Path, count: int) -> None:

@@ -250,7 +250,7 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
     return value
 
 
-def read_totals(folder: Folder, plan: Plan) -> dict[str, int]:
+def read_totals(folder: Folder, plan: Plan) -> dict[str, Any]:
     """The sums of a finished job, from the start of its manifest if the job is large; errors as in `read_manifest`."""
     if plan.units > MANY:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -188,7 +188,7 @@ class Job:
 
         def total(name: str, among: range) -> int:
             """The sum of all units of a round that are done, from the receipts that were read."""
-            values = [getattr(receipt, name) for receipt in receipts if receipt.shard in among]
+            values: list[int] = [getattr(receipt, name) for receipt in receipts if receipt.shard in among]
             count = bisect_left(done, among.stop) - bisect_left(done, among.start)
             return sum(values) * count // max(len(values), 1)
 

@@ -113,7 +113,8 @@ class PlanDraft:
         self._lines.append(end - 1)
 
     def _add_shard(self, number: int, pieces: Iterator[Piece], below: BinaryIO) -> None:
-        separator, inputs, read, held = b",\n  [" if number else b"  [", [], 0, 0
+        separator, read, held = b",\n  [" if number else b"  [", 0, 0
+        inputs: list[int] = []  # the first and the last
         for piece in pieces:
             self._write(below, separator + part_row(piece.part))
             separator, inputs = b", ", [*inputs[:1], piece.part.input]
