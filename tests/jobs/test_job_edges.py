@@ -21,7 +21,7 @@ import toksmith
 from toksmith._base import threads
 from toksmith._cli import app
 from toksmith._jobs.make import encode_shard
-from toksmith._jobs.plans import plan
+from toksmith._jobs.plans import draft, plan
 from toksmith.errors import InvalidOption, JobError
 
 
@@ -77,15 +77,15 @@ def test_a_job_that_another_process_plans_meanwhile_continues(tmp_path: Path, mo
     """It plans and makes a shard after this process has looked for a plan, and before it looks for files."""
     corpus = rows(tmp_path / "corpus", ["low", "slow"])
     options: dict[str, Any] = {"to": "parquet", "shard_size": 1}
-    real = plan.corpus_sources
+    real = draft.corpus_sources
 
     def late(*given: Any) -> Any:
-        monkeypatch.setattr(plan, "corpus_sources", real)
+        monkeypatch.setattr(draft, "corpus_sources", real)
         toksmith.corpus.plan(TOK, corpus, corpus / "out", **options)
         toksmith.corpus.run_shard(corpus / "out" / "job.json", 0)
         return real(*given)
 
-    monkeypatch.setattr(plan, "corpus_sources", late)
+    monkeypatch.setattr(draft, "corpus_sources", late)
     assert toksmith.corpus.plan(TOK, corpus, corpus / "out", **options).missing() == [1]
 
 

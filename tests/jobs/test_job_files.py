@@ -16,7 +16,7 @@ from toksmith._jobs.job import job as _job
 from toksmith._jobs.job import make_plan
 from toksmith._jobs.make import run_shard
 from toksmith._jobs.make import shuffle as _shuffle
-from toksmith._jobs.plans.plan import WorkerLimits
+from toksmith._jobs.plans.plan import WorkerLimits, read_plan
 from toksmith._jobs.sinks import EVERY_ROW, SINKS
 from toksmith._storage.folders import LocalFolder, folder_at
 from toksmith.errors import JobError
@@ -245,7 +245,7 @@ def test_a_bucket_that_is_cut_short_is_named(name: str, size: int, tmp_path: Pat
     ):
         toksmith.corpus.run_shard(path, 1)
     if size != 72:
-        bucket = _shuffle.Bucket(planned._plan, folder_at(planned.folder), 0, WorkerLimits(1))
+        bucket = _shuffle.Bucket(read_plan(planned._folder), folder_at(planned.folder), 0, WorkerLimits(1))
         said = rf"{name} has {size} bytes, expected .*; delete receipts/00000\.json, and run the job again"
         with pytest.raises(JobError, match=said):
             list(bucket.documents())

@@ -2,8 +2,10 @@
 
 import json
 import logging
+import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,13 @@ from job_corpus import TOK, content, job, make
 import toksmith
 from toksmith._cli import app
 from toksmith._jobs.make.run_shard import open_job
-from toksmith._jobs.plans.index import HEAD, ROW
+from toksmith._jobs.plans.draft import PlanDraft
+from toksmith._jobs.plans.index import HEAD, ROW, PlanFacts
 from toksmith._jobs.plans.plan import (
     Part,
     Plan,
+    PlannedInput,
+    has_tables,
     held_bytes,
     memory_per_byte,
     open_plan,
@@ -25,7 +30,6 @@ from toksmith._jobs.plans.plan import (
     read_plan,
     sizes_of_units,
     unit_sizes,
-    write_index,
 )
 from toksmith._storage.folders import LocalFolder, folder_at
 from toksmith.errors import CorpusError, JobError
@@ -63,22 +67,58 @@ def test_a_slice_equals_the_whole_plan(kind: str, tmp_path: Path) -> None:
         assert Plan(**head) == whole
 
 
+def test_a_plan_that_is_written_line_by_line_is_the_whole_plan(tmp_path: Path) -> None:
+    """The draft's bytes are those of `Plan.to_bytes`, and its facts those of the whole plan, also for odd names and versions."""
+    draw, head = (
+        random.Random(5),
+        replace(job(tmp_path, shuffle=3, shard_size=90)._plan, inputs=(), shards=(), index=None),
+    )
+    for trial in range(40):
+        inputs = []
+        for number in range(draw.choice((1, 2, 30))):
+            ending, edges = (
+                draw.choice((".jsonl", ".parquet", ".txt", ".txt.gz")),
+                [0, *sorted(draw.sample(range(1, 400), 4))],
+            )
+            url, version = draw.choice((("s3://b/", 'a"\\é\ud800'), ("/", 1 << 60)))
+            source = PlannedInput(f'{url}"é\udcff\n{number}{ending}', edges[-1], version, "text ☀")
+            cuts = [(Part(0, start, stop), stop - start) for start, stop in pairwise(edges)]
+            if ending.startswith(".txt"):
+                cuts = [(Part(0), edges[-1])]
+            elif trial % 3 == 0:
+                source, cuts = source._replace(bytes=0), []  # no row, no part
+            inputs.append((source, cuts))
+        PlanDraft(head, tmp_path).write(inputs)
+        data = (tmp_path / "job.json").read_bytes()
+        whole, opened = read_plan(folder_at(tmp_path)), open_plan(folder_at(tmp_path))
+        assert data == whole.to_bytes() and [*whole.inputs] == [source for source, _ in inputs]
+        assert opened.index is not None and opened.index.facts == PlanFacts(
+            len(inputs), len(whole.shards), whole.size, has_tables(whole), held_bytes(whole)
+        )
+        assert unit_sizes(opened) == unit_sizes(whole)
+        for number, parts in enumerate(whole.shards):
+            own = plan_of_shard(opened, number)
+            assert own is not None and own.shards[number] == parts
+
+
 def long_plan(folder: Path, inputs: int) -> Path:
     """A plan of this many inputs of one row, ten in a shard; only the files of the first shards exist."""
-    made, row = job(folder, "out"), b'{"text": "low lower"}\n'
+    row = b'{"text": "low lower"}\n'
+    made = job(folder, "out", shard_size=10 * len(row))
     (folder / "rows").mkdir()
     sources = [
-        made._plan.inputs[0]._replace(path=str(folder / "rows" / f"{n:09}.jsonl"), bytes=len(row))
+        read_plan(made._folder).inputs[0]._replace(path=str(folder / "rows" / f"{n:09}.jsonl"), bytes=len(row))
         for n in range(inputs)
     ]
     for number, source in enumerate(sources[:30]):
         path = Path(source.path)
         path.write_bytes(row)
         sources[number] = source._replace(version=path.stat().st_mtime_ns)
-    shards = tuple(tuple(Part(n, 0, len(row)) for n in range(first, first + 10)) for first in range(0, inputs, 10))
-    plan = replace(made._plan, inputs=tuple(sources), shards=shards)
-    (made.folder / "job.json").write_bytes(plan.to_bytes())
-    write_index(folder_at(made.folder), plan, plan.to_bytes())
+    parts = [(Part(0, 0, len(row)), len(row))]
+    PlanDraft(replace(made._plan, inputs=(), shards=(), index=None), made.folder).write(
+        (each, parts) for each in sources
+    )
+    (made.folder / "shards").unlink()
     return made.folder
 
 
@@ -174,6 +214,7 @@ def test_a_damaged_index_costs_time_only(damage: str, tmp_path: Path, caplog: py
             assert toksmith.corpus.run_shard(damaged.folder / "job.json", number) == toksmith.corpus.run_shard(
                 expected.folder / "job.json", number
             )
+        assert toksmith.corpus.status(damaged.folder) == toksmith.corpus.status(expected.folder)
     warned = "job.index does not match job.json" in caplog.text
     assert warned == (damage != "none")
     job(tmp_path, "bad")

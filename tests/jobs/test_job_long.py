@@ -16,7 +16,7 @@ from job_corpus import END, PAD, content
 import toksmith
 from toksmith._corpus import blocks, prefetch
 from toksmith._jobs.make import documents, encode_shard
-from toksmith._jobs.plans.plan import WorkerLimits
+from toksmith._jobs.plans.plan import WorkerLimits, read_plan
 from toksmith._jobs.sinks import SINKS
 from toksmith._tokenizer.tokenizer import Tokenizer
 
@@ -207,7 +207,7 @@ def test_one_long_document_is_read_at_a_time(kind: str, tmp_path: Path, monkeypa
 
     job = toksmith.corpus.plan(TOK, folder, tmp_path / "out", shard_size=1 << 40)
     monkeypatch.setattr(prefetch.DemandCounter, "wait", watched)
-    for block in documents.documents_of(job._plan, 0, WorkerLimits(4)):
+    for block in documents.documents_of(read_plan(job._folder), 0, WorkerLimits(4)):
         done[0] += sum(len(block.read(1).texts.text(place)) > LONG for place in range(len(block.read(1).texts)))
     assert done[0] == (6 if kind.startswith(".txt") else 18)
     assert {*range(done[0])} <= {*waited}

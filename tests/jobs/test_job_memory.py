@@ -34,6 +34,7 @@ from toksmith._jobs.plans.plan import (
     WHOLE_PER_BYTE_OF,
     WorkerLimits,
     held_bytes,
+    read_plan,
     worker_limits,
 )
 from toksmith._storage.folders import folder_at
@@ -84,7 +85,7 @@ def test_few_blocks_are_in_flight(files: int, threads: int, tmp_path: Path, monk
     job = toksmith.corpus.plan(TOK, toksmith.files(tmp_path / "*.jsonl"), tmp_path / "out")
     with monkeypatch.context() as patch:
         patch.setattr(_blocks, "JsonRows", watched)
-        found = _documents.documents_of(job._plan, 0, WorkerLimits(threads))
+        found = _documents.documents_of(read_plan(job._folder), 0, WorkerLimits(threads))
         count = sum(len(block.read(1).texts) for block in found)
     most = (min(threads, _documents.MOST_FILES_AHEAD) + 1) * (VALUES_AHEAD + 1) + 1
     assert count == files * 200 and blocks.made >= count and blocks.most <= most
@@ -228,7 +229,7 @@ def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkey
         read.clear()
         documents, ids = [], []
         for number in range(8):
-            bucket = Bucket(job._plan, Watched(folder.path), number, WorkerLimits(1))
+            bucket = Bucket(read_plan(job._folder), Watched(folder.path), number, WorkerLimits(1))
             for part in range(8):
                 table, some = bucket._part(part)
                 assert table.base is None and len(some) == table["length"].sum()
@@ -285,6 +286,6 @@ def test_a_shard_whose_ids_do_not_fit_ends(options: dict[str, Any], tmp_path: Pa
 def test_the_second_round_counts_what_it_holds(tmp_path: Path) -> None:
     planned = toksmith.corpus.plan(TOK, rows(tmp_path / "rows.jsonl", [1] * 200), tmp_path / "out", shuffle=3)
     toksmith.corpus.run_shard(tmp_path / "out" / "job.json", 0)
-    bucket = Bucket(planned._plan, folder_at(tmp_path / "out"), 0, WorkerLimits(1, None, 1000))
+    bucket = Bucket(read_plan(planned._folder), folder_at(tmp_path / "out"), 0, WorkerLimits(1, None, 1000))
     with pytest.raises(JobError, match=r"shard 1: its ids.* more than 1,000 bytes"):
         list(bucket.documents())

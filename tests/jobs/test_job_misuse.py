@@ -135,7 +135,7 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path, monkeypatch: p
     real = os.scandir
 
     def closed(path: Any) -> Any:
-        if os.fspath(path).endswith("closed"):
+        if str(path).endswith("closed"):
             raise PermissionError(13, os.strerror(13), os.fspath(path))
         return real(path)
 

@@ -12,6 +12,8 @@ import pytest
 from job_corpus import END, TOK, make
 
 import toksmith
+from toksmith._corpus import parquet as _parquet
+from toksmith._jobs.plans.plan import read_plan
 
 fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")
 from fsspec.implementations.memory import MemoryFileSystem
@@ -57,6 +59,10 @@ class HashedStore(MemoryFileSystem):  # type: ignore[misc]
         self.asked["read"] += 1
         return super().cat_file(path, start, end, **more)
 
+    def _open(self, path: str, *rest: Any, **more: Any) -> Any:
+        self.asked["open"] += 1
+        return super()._open(path, *rest, **more)
+
 
 def with_hash(facts: dict[str, Any]) -> dict[str, Any]:
     return {**facts, "ETag": f"{facts['name']} {facts['size']}"} if facts["type"] == "file" else facts
@@ -100,12 +106,31 @@ def test_a_store_gives_the_plan_of_this_machine(store: Any, tmp_path: Path) -> N
     for path in paths:
         store.pipe_file(f"/in/{path.name}", path.read_bytes())
     here, there = (
-        toksmith.corpus.plan(TOK, place, tmp_path / name, append=END, shard_size=200)._plan
+        read_plan(toksmith.corpus.plan(TOK, place, tmp_path / name, append=END, shard_size=200)._folder)
         for place, name in ((tmp_path / "in", "here"), (Path("memory://in"), "there"))
     )
     assert here.shards == there.shards and len(here.inputs) == len(paths)
     assert [Path(each.path).name for each in there.inputs] == [path.name for path in paths]
     assert [each.bytes for each in there.inputs] == [each.bytes for each in here.inputs]
+
+
+def test_a_footer_of_a_store_takes_one_request(store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A footer that is longer than the end that is read at once takes a second one."""
+    table = pyarrow.table({"text": ["low"] * 40})
+    for number in range(20):
+        pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=2 + number)
+        store.pipe_file(f"/in/{number:02}.parquet", (tmp_path / "a.parquet").read_bytes())
+    plans = []
+    for size, requests in ((1 << 16, 20), (9, 40)):
+        monkeypatch.setattr(_parquet, "FOOTER_BYTES", size)
+        store.asked.clear()
+        plans.append(toksmith.corpus.plan(TOK, Path("memory://in"), tmp_path / "out", shard_size=1, dry_run=True)._plan)
+        assert (store.asked["read"], store.asked["open"], store.asked["listing"]) == (requests, 0, 1)
+        assert store.asked["info"] <= 2
+    assert plans[0] == plans[1] and len(plans[0].shards) == sum(-(-40 // (2 + number)) for number in range(20))
+    store.pipe_file("/in/00.parquet", b"PAR1 not a table \xff\xff\xff\xffPAR1")
+    with pytest.raises(toksmith.errors.CorpusError, match=r"memory://in/00\.parquet: cannot be read: .*[Pp]arquet"):
+        toksmith.corpus.plan(TOK, Path("memory://in"), tmp_path / "out")
 
 
 def test_a_missing_file_of_a_store_stops_the_plan(store: Any, tmp_path: Path) -> None:

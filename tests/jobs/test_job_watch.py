@@ -11,16 +11,17 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from job_corpus import TEXTS, ids_of, job
+from job_corpus import TEXTS, TOK, ids_of, job
 from processors import LIMIT_S
 from rich.console import Console
 from systems import needs
 
 import toksmith
 from toksmith._cli import app
+from toksmith._jobs.folder import finish as _finish
 from toksmith._jobs.job import watch as _watch
 from toksmith._jobs.plans.plan import Part, read_plan, unit_sizes
-from toksmith._storage.folders import folder_at
+from toksmith._storage.folders import LocalFolder, folder_at
 from toksmith.corpus import JobEvent
 from toksmith.errors import CorpusError
 
@@ -247,6 +248,44 @@ def test_status_counts_the_bytes(tmp_path: Path) -> None:
     assert 0 < planned.status().done_bytes < planned.bytes
     planned.run(progress=False)
     assert (planned.status().bytes, planned.status().done_bytes) == (planned.bytes, planned.bytes)
+
+
+def test_a_status_of_very_many_shards_reads_some_receipts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("MANY", 30), ("SAMPLED", 10), ("COMPARED", 5)):
+        monkeypatch.setattr(_finish, name, value)
+    (tmp_path / "in").mkdir()
+    for number in range(40):
+        (tmp_path / "in" / f"{number:02}.txt").write_bytes(b"low lower")
+    planned = toksmith.corpus.plan(TOK, tmp_path / "in", tmp_path / "out", append="<|end|>", shard_size=1)
+    for number in range(38):
+        toksmith.corpus.run_shard(planned.folder / "job.json", number)
+    for name in ("39.json", "000039.json", "00039.json.0123456789abcdef.tmp", "12345.json", "00039.jsonx"):
+        (planned.folder / "receipts" / name).write_bytes(b"of nobody")
+    read: list[str] = []
+    real = LocalFolder.read
+
+    def recorded(self: LocalFolder, name: str, *rest: Any) -> bytes:
+        read.extend([name] * (name.startswith("receipts/") or (name == "manifest.json" and not rest)))
+        return real(self, name, *rest)
+
+    monkeypatch.setattr(LocalFolder, "read", recorded)
+    status = planned.status()
+    assert len(read) == 10 + 5
+    parts = [planned.status(f"{part}/2") for part in range(2)]
+    names = ("done", "documents", "ids", "text_bytes", "bad_rows", "done_bytes")
+    assert (status.sampled, {part.sampled for part in parts}) == (10, {0})
+    for name in names:  # all shards are equal
+        assert getattr(status, name) == sum(getattr(part, name) for part in parts)
+    assert planned.missing() == [38, 39] and status.done == 38
+    said = CliRunner().invoke(app, ["corpus", "status", str(planned.folder)]).stdout
+    ids = 38 * len(TOK.encode("low lower")) + 38
+    assert said == f"38 of 40 shards done: about 38 documents, {ids} ids, 0 bad rows (by 10 receipts); not finished\n"
+    (planned.folder / "00000.npy").unlink()  # one of those that are compared: then all are
+    assert (planned.missing(), planned.status().sampled, planned.status().done) == ([0, 38, 39], 0, 37)
+    done = planned.run(progress=False)
+    read.clear()
+    assert done is not None and [getattr(planned.status(), name) for name in names[1:5]] == [40, done.ids, 360, 0]
+    assert not read and planned.missing() == []
 
 
 def test_json_has_an_event_a_line(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from toksmith._corpus import blocks
 from toksmith._corpus.encode_files import wrap_documents
 from toksmith._jobs.make import encode_shard, packing
 from toksmith._jobs.make import shuffle as _shuffle
+from toksmith._jobs.plans import draft, plan
 from toksmith._jobs.plans import options as _options
-from toksmith._jobs.plans import plan
 from toksmith._storage.remote import input_at
 from toksmith.errors import CorpusError, InvalidOption, JobError, UnknownName
 
@@ -70,7 +70,7 @@ def test_files_are_cut_where_rows_start(step: int, tmp_path: Path) -> None:
     data = b"\n".join(b"x" * draw.choice((0, 1, 5, 90)) for _ in range(200)) + draw.choice((b"", b"\n"))
     path = tmp_path / "rows.jsonl"
     path.write_bytes(data)
-    ends = list(plan.row_starts(input_at(str(path)), len(data), step))
+    ends = list(draft.row_starts(input_at(str(path)), len(data), step))
     assert ends == sorted(ends) and ends[-1] == len(data)
     assert all(end == len(data) or data[end - 1 : end] == b"\n" for end in ends)
     start = 0
@@ -81,13 +81,15 @@ def test_files_are_cut_where_rows_start(step: int, tmp_path: Path) -> None:
 
 def test_parts_are_grouped_into_shards() -> None:
     part = plan.Part
-    pieces = [(part(0, 0, 5), 5), (part(0, 5, 9), 4), (part(1), 3), (part(2), 30), (part(3), 0), (part(4, 0, 1), 2)]
-    assert list(plan.group_parts(pieces, 12)) == [
-        (part(0, 0, 9), part(1)),
-        (part(2),),
-        (part(3), part(4, 0, 1)),
+    sizes = [(part(0, 0, 5), 5), (part(0, 5, 9), 4), (part(1), 3), (part(2), 30), (part(3), 0), (part(4, 0, 1), 2)]
+    found = draft.group_parts([draft.Piece(each, size, size, 2 * size) for each, size in sizes], 12)
+    grouped = [(part(0, 0, 9), 9), (part(1), 3)], [(part(2), 30)], [(part(3), 0), (part(4, 0, 1), 2)]
+    assert [*found] == [
+        (number, draft.Piece(each, size, size, 2 * size))
+        for number, shard in enumerate(grouped)
+        for each, size in shard
     ]
-    assert list(plan.group_parts([], 12)) == []
+    assert [*draft.group_parts([], 12)] == []
 
 
 # The same bytes in every way

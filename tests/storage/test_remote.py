@@ -17,6 +17,7 @@ from processors import LIMIT_S
 
 import toksmith
 from toksmith._base.paths import url_of
+from toksmith._jobs.written import units_with_receipts
 from toksmith._storage import remote as _store
 from toksmith._storage.folders import folder_at
 from toksmith.errors import CorpusError, FormatError, InvalidOption, JobError
@@ -438,7 +439,8 @@ def test_all_pages_of_a_listing_are_read(corpus: list[Path]) -> None:
     store = fsspec.filesystem("s3")
     store.pipe({f"bucket/out/receipts/{number:05d}.json": b"{}" for number in range(1100)})
     folder = folder_at("s3://bucket/out")
-    assert len(folder.listing("receipts")) == len([*folder.names(["receipts"])]) == 1100
+    assert len(folder.listing("receipts")) == len(folder.names(["receipts"])) == 1100
+    assert units_with_receipts(folder, range(1, 1 << 20)) == [*range(1, 1100)]
     size = folder.sizes("receipts")
     assert (
         all(size(f"receipts/{number:05d}.json") == 2 for number in range(1100)) and size("receipts/01100.json") is None

@@ -17,6 +17,7 @@ import toksmith
 from toksmith._cli import app
 from toksmith._corpus import File
 from toksmith._corpus.blocks import local_file
+from toksmith._jobs.folder import finish as _finish
 from toksmith._storage import remote as _store
 from toksmith.errors import CorpusError, FormatError, JobError
 
@@ -253,6 +254,29 @@ def test_many_receipts_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPa
     store.pipe_file("/out/receipts/00002.json", b"{}")
     with pytest.raises(JobError, match=r"^memory://out: receipts/00002\.json is not a receipt"):
         job.status()
+
+
+def test_a_status_of_very_many_shards_takes_few_requests(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listing of the receipts; some of them, read together; and the sizes of files of a few."""
+    job = toksmith.corpus.plan(TOK, IN, "memory://out", append=END, shard_size=job_corpus.SHARD)
+    job.run(part="0/2", progress=False)
+    exact, done = job.status(), range(0, job.shards, 2)
+    for name, value in (("MANY", 2), ("SAMPLED", 4), ("COMPARED", 1)):
+        monkeypatch.setattr(_finish, name, value)
+    asked: list[tuple[str, int]] = []
+    for call in ("find", "cat_ranges", "info"):
+        real = getattr(MemoryFileSystem, call)
+
+        def record_call(self: Any, paths: Any, *rest: Any, real: Any = real, call: str = call, **more: Any) -> Any:
+            asked.append((call, 1 if isinstance(paths, str) else len(paths)))
+            return real(self, paths, *rest, **more)
+
+        monkeypatch.setattr(MemoryFileSystem, call, record_call)
+    status = job.status()
+    some = len(done[:: -(-len(done) // 4)])
+    assert [each for each in asked if each[0] != "info"] == [("find", 1), ("cat_ranges", 1), ("cat_ranges", some)]
+    assert (status.sampled, status.done, status.done_bytes) == (some, len(done), exact.done_bytes)
+    assert len(asked) < 12 and job.missing() == [*range(1, job.shards, 2)]
 
 
 def test_commands_take_urls(tmp_path: Path) -> None:

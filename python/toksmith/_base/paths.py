@@ -148,11 +148,12 @@ def check_regular(path: str | os.PathLike[str]) -> bool:
 
 def regular_status(path: str | os.PathLike[str]) -> os.stat_result | None:
     """The status of a regular file, by one call of the system; None for open descriptors and URLs."""
-    name = os.fspath(path)
-    if os.path.abspath(os.fsdecode(name)).startswith(OPEN) or os.fsdecode(name) == "/dev/stdin" or url_of(path):
+    name = os.fsdecode(path)
+    is_open = "fd" in name and os.path.abspath(name).startswith(OPEN)
+    if is_open or name == "/dev/stdin" or url_of(name):
         return None
     status = os.stat(name)
-    if kind := kind_of(status.st_mode):
+    if not stat.S_ISREG(status.st_mode) and (kind := kind_of(status.st_mode)):
         raise OSError(f"it is {kind}; {EXPECTED.get(kind, 'a regular file is expected')}")
     return status
 

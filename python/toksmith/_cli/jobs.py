@@ -289,8 +289,12 @@ def print_status(job: toksmith.corpus.Job, flags: Flags, *, event: Mapping[str, 
         print_json({**event, **vars(progress), "missing": job.missing(part)})
     elif not flags["quiet"]:
         line = "" if part is None else f"part {part}: "
-        line += f"{progress.done:,} of {number_of(progress.shards, 'shard')} done: {number_of(progress.documents, 'document')}"
-        line += f", {number_of(progress.ids, progress.unit)}, {number_of(progress.bad_rows, 'bad row')}"
+        line += (
+            f"{progress.done:,} of {number_of(progress.shards, 'shard')} done: {'about ' if progress.sampled else ''}"
+        )
+        line += f"{number_of(progress.documents, 'document')}, {number_of(progress.ids, progress.unit)}"
+        line += f", {number_of(progress.bad_rows, 'bad row')}"
+        line += f" (by {number_of(progress.sampled, 'receipt')})" if progress.sampled else ""
         if progress.running:
             running = ", ".join(map(str, progress.running[:5])) + (", …" if len(progress.running) > 5 else "")
             line += f"; {number_of(len(progress.running), 'shard')} running ({running})"

@@ -185,7 +185,7 @@ def corpus_sources(corpus: Corpus, without: Path | None = None) -> Iterator[str 
     refuse_frame(corpus)
     if isinstance(corpus, (str, bytes, Files, os.PathLike)) or hasattr(corpus, "read"):
         corpus = [cast("Item", corpus)]
-    real_paths: set[str] = set()
+    real_paths: set[int] = set()
     for number, item in enumerate(corpus):
         if hasattr(item, "as_py"):  # a value of an Arrow array
             item = item.as_py()
@@ -198,14 +198,15 @@ def corpus_sources(corpus: Corpus, without: Path | None = None) -> Iterator[str 
             yield source
 
 
-def warn_if_repeated(file: File, seen: set[str]) -> None:
+def warn_if_repeated(file: File, seen: set[int]) -> None:
     """Warns if a file is listed twice. Its documents count twice."""
     # A path with a zero byte has no real path; opening it raises the error.
     name = file.real or url_of(file.path)
     name = name or (str(file.path) if "\0" in str(file.path) else os.path.realpath(file.path))
-    if name in seen:
+    key = hash(name)  # less than half of the memory of a name
+    if key in seen:
         LOG.warning("%s is listed again; its documents are counted again", path_or_url(file.path))
-    seen.add(name)
+    seen.add(key)
 
 
 def item_sources(item: object, number: int, without: Path | None) -> Iterator[WholeFile | File]:
@@ -233,45 +234,57 @@ def path_sources(path: Path, field: str, without: Path | None, facts: InputFacts
         refuse_binary(path)
         yield File(path, field)
         return
-    paths = files_in_folder(path, without)
-    if not paths:
-        raise CorpusError(path, None, f"the folder contains no file ending in {IN_FOLDERS}")
-    for name, real in paths:
+    real = None
+    for name, real in files_in_folder(path, without):
         yield File(Path(name), field, real=real)
+    if real is None:
+        raise CorpusError(path, None, f"the folder contains no file ending in {IN_FOLDERS}")
 
 
-def files_in_folder(folder: Path, without: Path | None) -> list[tuple[str, str]]:
+def files_in_folder(folder: Path, without: Path | None) -> Iterator[tuple[str, str]]:
     """The text files below a folder, sorted by name, each with its real path. They include broken links, so that reading one
     raises an error. Only links are looked at: a listing has the kinds of all other entries."""
-    text_files: list[tuple[str, str]] = []
     left_out: list[Path] = []
     base = None if without is None else url_of(without) or os.path.realpath(without)
 
-    def walk(place: str, real: str) -> None:
+    def walk(place: str, real: str) -> Iterator[tuple[str, str]]:
+        others: dict[
+            str, os.DirEntry[str]
+        ] = {}  # an entry of a regular file is only its name, because there can be very many
         with os.scandir(place[:-1] or place or ".") as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-        for entry in entries:
-            name, real_name, is_link = place + entry.name, real + entry.name, entry.is_symlink()
-            if entry.is_dir():
+            names = [keep_name(entry, others) for entry in found]
+        names.sort()
+        for entry_name in names:
+            name, real_name, entry = place + entry_name, real + entry_name, others.pop(entry_name, None)
+            is_link = entry is not None and entry.is_symlink()
+            if entry is not None and entry.is_dir():
                 if is_link:
                     left_out.append(Path(name))
                 elif real_name != base:
-                    walk(name + os.sep, real_name + os.sep)
-            elif entry.name.endswith(SUFFIXES_IN_FOLDERS) and (
-                entry.is_file() or (is_link and not os.path.exists(name))
+                    yield from walk(name + os.sep, real_name + os.sep)
+            elif name.endswith(SUFFIXES_IN_FOLDERS) and (
+                entry is None or entry.is_file() or (is_link and not os.path.exists(name))
             ):
-                text_files.append((name, os.path.realpath(name) if is_link else real_name))
+                yield name, os.path.realpath(name) if is_link else real_name
             else:
                 left_out.append(Path(name))
 
     with wrap_corpus_errors(folder):
-        walk(*(os.path.join(top, "") for top in ("" if str(folder) == "." else str(folder), os.path.realpath(folder))))
+        yield from walk(
+            *(os.path.join(top, "") for top in ("" if str(folder) == "." else str(folder), os.path.realpath(folder)))
+        )
     if left_out := sorted(item for item in left_out if not is_hidden(item.relative_to(folder))):
         examples = ", ".join(map(path_or_url, left_out[:3])) + (", …" if len(left_out) > 3 else "")
         kinds = ", ".join(SUFFIXES_IN_FOLDERS)
         reason = "left out of the corpus: linked folders, and entries that are not files ending in"
         LOG.warning("%s: %s %s: %s", path_or_url(folder), reason, kinds, examples)
-    return text_files
+
+
+def keep_name(entry: os.DirEntry[str], others: dict[str, os.DirEntry[str]]) -> str:
+    """The name of an entry; it is added to `others` unless it is a regular file."""
+    if entry.is_symlink() or not entry.is_file(follow_symlinks=False):
+        others[entry.name] = entry
+    return entry.name
 
 
 def is_hidden(path: Path) -> bool:

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.paths import check_regular, path_or_url, url_of
-from .._storage.remote import open_remote
+from .._storage.remote import open_remote, read_range
 from ..errors import CorpusError
 from .encode_files import refuse_long
 from .messages import checked_batches
 from .pages import BYTES_IN_A_BATCH, BYTES_READ, ROWS_IN_A_BATCH, rows_at_once, value_sizes
 
+FOOTER_BYTES = 1 << 16  # that are read at once from the end of a file at a URL
 ARROW, ARROW_MAGIC = ".arrow", b"ARROW1"
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
@@ -206,10 +207,10 @@ def missing_text_problem(field: str) -> str:
     return f"has no text in the column {field!r}"
 
 
-def row_group_sizes(path: Path, field: str) -> list[int]:
-    """The bytes of the texts in each row group."""
+def row_group_sizes(path: Path, field: str, size: int = 0) -> list[int]:
+    """The bytes of the texts in each row group. If the `size` of a file at a URL is known, its footer takes one request."""
     arrow = import_pyarrow(path_or_url(path))
-    with wrap_table_errors(path, arrow), parquet_file(path, arrow) as file:
+    with wrap_table_errors(path, arrow), footer_file(path, size, arrow) as file:
         check_columns(file.schema_arrow, path, (field,), arrow)
         column = number_of_column(file, field)
         groups = map(file.metadata.row_group, range(file.num_row_groups))
@@ -246,6 +247,22 @@ def parquet_file(path: Path, arrow: Any) -> Iterator[Any]:
             yield file
         return
     with bytes_at(path) as source, arrow.parquet.ParquetFile(source) as file:
+        yield file
+
+
+@contextmanager
+def footer_file(path: Path, size: int, arrow: Any) -> Iterator[Any]:
+    """Opens a Parquet file for its footer; of a file at a URL, only the end is read if its `size` in bytes is known."""
+    url = url_of(path)
+    if url is None or not size:
+        with parquet_file(path, arrow) as file:
+            yield file
+        return
+    end = read_range(url, max(size - FOOTER_BYTES, 0), size)
+    footer = int.from_bytes(end[-8:-4], "little") + 8
+    if len(end) < footer <= size:
+        end = read_range(url, size - footer, size)
+    with arrow.parquet.ParquetFile(arrow.BufferReader(end)) as file:
         yield file
 
 

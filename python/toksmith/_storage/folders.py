@@ -14,27 +14,31 @@ JobError. `read`, `read_each` and `version` raise OSError, because their callers
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from .._base.paths import WHOLE_LIMIT, printable_path, read_guarded, refuse_large, status_of, url_of
 from .._base.system import SYSTEM
-from ..errors import InvalidOption, JobError
+from ..errors import FormatError, InvalidOption, JobError
 from . import remote
 from .atomic_files import (
     UNFINISHED,
+    AtomicFiles,
     TemporaryFile,
     make_folder,
     resolve_path,
     wrap_read_errors,
     wrap_write_errors,
-    write_file,
 )
 from .temporary_folder import temporary_folder
 
+COMPARED_AT_A_TIME = 1 << 20
 TEMPORARY_SUFFIX_LENGTH = 21  # characters appended to the name of a file that is being written
 
 
@@ -98,14 +102,22 @@ class LocalFolder(_FolderDefaults):
         except OSError as problem:
             raise JobError(self, f"{name} cannot be read: {problem.strerror or problem}") from problem
 
-    def names(self, within: Collection[str]) -> Iterator[str]:
-        """The names of the entries of the folder, and of its subfolders named in `within`, unless these are links."""
+    def names(self, within: Collection[str], ending: str = "") -> list[str]:
+        """The names of the entries of the folder, and of its subfolders named in `within`, unless these are links; only those
+        with this ending. They have the same order on every system, where upper and lower case differ."""
+        entered = {name for name in within if os.path.isdir(self.path / name) and not is_link(self.path / name)}
         with wrap_read_errors(self.path):
-            for path in sorted_entries(self.path):
-                if path.name in within and path.is_dir() and not is_link(path):
-                    yield from (f"{path.name}/{entry.name}" for entry in sorted_entries(path))
-                else:
-                    yield path.name
+            found = [name for name in os.listdir(self.path) if name.endswith(ending) and name not in entered]
+            for folder in entered:
+                found += [f"{folder}/{name}" for name in os.listdir(self.path / folder) if name.endswith(ending)]
+        return sorted(found)
+
+    def names_in(self, folder: str) -> list[str]:
+        """The names of the entries of a subfolder; none if it does not exist."""
+        refuse_linked(self.path / folder)
+        with wrap_read_errors(self.path / folder), suppress(FileNotFoundError, NotADirectoryError):
+            return os.listdir(self.path / folder)
+        return []
 
     def size(self, name: str) -> int | None:
         """The size of a file, None if it does not exist; errors as in `has`."""
@@ -116,11 +128,11 @@ class LocalFolder(_FolderDefaults):
         """The function `size`, which does not look for files that the subfolder `listed` lacked when `sizes` was called."""
         if not listed:
             return self.size
-        refuse_linked(self.path / listed)
-        there: set[str] = set()
-        with wrap_read_errors(self.path / listed), suppress(FileNotFoundError, NotADirectoryError):
-            there = {f"{listed}/{name}" for name in os.listdir(self.path / listed)}
-        return lambda name: None if name.startswith(f"{listed}/") and name not in there else self.size(name)
+        there = {*self.names_in(listed)}
+        start = f"{listed}/"
+        return lambda name: (
+            None if name.startswith(start) and name.removeprefix(start) not in there else self.size(name)
+        )
 
     def listing(self, name: str) -> dict[str, tuple[int, float | None]]:
         """The files of a subfolder, with their sizes and the times when they were written, in seconds of the store's clock."""
@@ -150,27 +162,28 @@ class LocalFolder(_FolderDefaults):
                 data = self.read(name)
             yield data
 
-    def write(self, name: str, data: bytes) -> None:
-        """Writes or replaces a file, completely or not at all."""
+    def write(self, name: str, data: bytes | Path) -> None:
+        """Writes or replaces a file, completely or not at all; `data` can be the path of a local file with the bytes."""
         path = self.path / name
         if path.parent != self.path:
             make_subfolder(path.parent)
-        with wrap_write_errors(path):
-            refuse_large(len(data))
-        write_file(path, data, named=False)
+        with AtomicFiles([path], named=0) as group:
+            new = group.add(path)
+            with wrap_write_errors(path):
+                write_into(new.file, data)
+            group.place()
         sync_folder(path.parent)
 
-    def create(self, name: str, data: bytes) -> bool:
+    def create(self, name: str, data: bytes | Path) -> bool:
         """Writes a file only if it does not exist; returns whether this call wrote it."""
         path = self.path / name
         if path.parent != self.path:
             make_subfolder(path.parent)
         with wrap_write_errors(path):
-            refuse_large(len(data))
             temporary = TemporaryFile(resolve_path(path, follow=False))
             try:
                 temporary.create()
-                temporary.file.write(data)
+                write_into(temporary.file, data)
                 temporary.file.flush()
                 SYSTEM.flush(temporary.file.fileno())
                 SYSTEM.add(temporary.file, temporary.name, str(path))
@@ -218,7 +231,7 @@ class LocalFolder(_FolderDefaults):
                 yield name[:-TEMPORARY_SUFFIX_LENGTH]
 
     def _unfinished(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
-        for name in self.names(within):
+        for name in self.names(within, ".tmp"):
             if UNFINISHED.fullmatch(name[-TEMPORARY_SUFFIX_LENGTH:]) and own(name[:-TEMPORARY_SUFFIX_LENGTH]):
                 yield name
 
@@ -267,13 +280,15 @@ class RemoteFolder(_FolderDefaults):
         with wrap_read_errors(self.at(name)):
             return bool(remote.list_sizes(self.at(name)))
 
-    def names(self, within: Collection[str]) -> Iterator[str]:
+    def names(self, within: Collection[str]) -> list[str]:
         with wrap_read_errors(self.url):
             sizes = remote.list_sizes(self.url)
-        for name in sorted(sizes):
-            parts = name.split("/")
-            if len(parts) == 1 or (len(parts) == 2 and parts[0] in within):
-                yield name
+        folders = {"", *within}
+        return [name for name in sorted(sizes) if name.count("/") < 2 and name.rpartition("/")[0] in folders]
+
+    def names_in(self, folder: str) -> list[str]:
+        with wrap_read_errors(self.at(folder)):
+            return [*remote.list_files(self.at(folder))]
 
     def sizes(self, listed: str = "") -> Callable[[str], int | None]:
         """A function that gives the size that a file had when `sizes` was called, None if it did not exist."""
@@ -301,17 +316,15 @@ class RemoteFolder(_FolderDefaults):
             refuse_large(len(data or b""))
             yield data
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes | Path) -> None:
         """Writes or replaces a file in one request."""
         with wrap_write_errors(self.at(name)):
-            refuse_large(len(data))
-            remote.write_small_file(self.at(name), data)
+            remote.write_small_file(self.at(name), small_bytes(data))
 
-    def create(self, name: str, data: bytes) -> bool:
+    def create(self, name: str, data: bytes | Path) -> bool:
         """As in `LocalFolder`."""
         with wrap_write_errors(self.at(name)):
-            refuse_large(len(data))
-            return remote.create_if_absent(self.at(name), data)
+            return remote.create_if_absent(self.at(name), small_bytes(data))
 
     @contextlib.contextmanager
     def staging_folder(self) -> Iterator[Path]:
@@ -362,9 +375,27 @@ def folder_at(path: str | os.PathLike[str], *, writing: bool = False) -> Folder:
     return RemoteFolder(url.rstrip("/"))
 
 
-def sorted_entries(folder: Path) -> list[Path]:
-    """The entries of a folder, in the same order on every system: by name, where upper and lower case differ."""
-    return sorted(folder.iterdir(), key=lambda path: path.name)
+def is_same_file(folder: Folder, name: str, local: Path) -> bool:
+    """Whether a folder has this file, with the bytes of a local file."""
+    with suppress(OSError, FormatError), open(local, "rb") as file:
+        size = os.path.getsize(local)
+        return folder.version(name)[0] == size and all(
+            folder.read(name, at, min(at + COMPARED_AT_A_TIME, size)) == file.read(COMPARED_AT_A_TIME)
+            for at in range(0, size, COMPARED_AT_A_TIME)
+        )
+    return False
+
+
+def write_into(file: BinaryIO, data: bytes | Path) -> None:
+    refuse_large(len(data) if isinstance(data, bytes) else os.path.getsize(data))
+    with io.BytesIO(data) if isinstance(data, bytes) else open(data, "rb") as source:
+        shutil.copyfileobj(source, file, COMPARED_AT_A_TIME)
+
+
+def small_bytes(data: bytes | Path) -> bytes:
+    data = data if isinstance(data, bytes) else data.read_bytes()
+    refuse_large(len(data))
+    return data
 
 
 def make_subfolder(folder: Path) -> None:

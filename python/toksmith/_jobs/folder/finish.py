@@ -39,10 +39,15 @@ from ..written import (
     read_receipts,
     readable_receipts,
     receipt_name,
+    units_with_receipts,
 )
 from .job_files import CLAIM_NAMES, CLAIMS, EXTRA_FOLDERS, MANIFEST, SUMS, job_name_pattern
 
 VERSION = 1
+# Of a job of more than `MANY` units, a status reads some receipts, and looks at the files of some of these.
+MANY, SAMPLED, COMPARED = 1 << 14, 1 << 11, 1 << 4
+HEAD_BYTES = 1 << 20
+TOTALS = ("documents", "ids", "text_bytes", "bad_rows")
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,20 @@ def units_done(folder: Folder, plan: Plan, units: Sequence[int] | None = None) -
         if receipt is not None and all(size(file.name) == file.bytes for file in receipt.files):
             found[number] = receipt
     return found
+
+
+def sampled_units(folder: Folder, plan: Plan) -> tuple[list[int], list[Receipt]] | None:
+    """The units of a large job that have a receipt in a listing, and the receipts of some of them, evenly spread.
+
+    Returns: None if the job is small, or if files of some units do not match their receipts: all of them must be looked at.
+    """
+    if plan.units <= MANY:
+        return None
+    there = units_with_receipts(folder, range(plan.units))
+    some = there[:: -(-len(there) // SAMPLED) or 1]
+    if None in units_done(folder, plan, some[:: SAMPLED // COMPARED]).values():
+        return None
+    return there, [receipt for receipt in read_receipts(folder, some) if receipt is not None]
 
 
 def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
@@ -229,6 +248,18 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
         message = f"{MANIFEST} is not a manifest: {describe_json_error(problem)}; plan the job again with force=True"
         raise JobError(folder, message) from None
     return value
+
+
+def read_totals(folder: Folder, plan: Plan) -> dict[str, Any]:
+    """The sums of a finished job, from the start of its manifest if the job is large; errors as in `read_manifest`."""
+    if plan.units > MANY:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            head = json.loads(folder.read(MANIFEST, 0, HEAD_BYTES).partition(b',\n "inputs": [')[0] + b"}")
+            totals = {name: head[name] for name in TOTALS}
+            if head["toksmith_manifest"] == VERSION and all(map(is_count, totals.values())):
+                return totals
+    finished = read_finished_job(folder)
+    return {name: getattr(finished, name) for name in TOTALS}
 
 
 def read_finished_job(folder: Folder) -> Tokenized:

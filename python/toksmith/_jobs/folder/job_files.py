@@ -68,10 +68,11 @@ def names_of_shard(to: str, names: Iterable[str], number: int) -> tuple[str, ...
 def running_units(folder: Folder, plan: Plan) -> list[int]:
     """The units that processes are making, on any machine: their files have temporary names and are locked."""
     buckets, units = re.compile(BUCKET_NAMES), set()
-    for name in folder.names_being_written(FOLDERS, ANY_NAME.fullmatch):
+    folders = [name for name in FOLDERS if name not in (RECEIPTS, CLAIMS)]  # the files of a shard precede its receipt
+    for name in folder.names_being_written(folders, ANY_NAME.fullmatch):
         match = ANY_NAME.fullmatch(name)
         number = next((int(group[:18]) for group in match.groups() if group), None) if match else None
-        of_first = buckets.fullmatch(name) or name.startswith((f"{RECEIPTS}/", "quarantine/"))
+        of_first = buckets.fullmatch(name) or name.startswith("quarantine/")
         if number is not None:
             units.add(number if of_first else number + plan.final.start)
     return sorted(number for number in units if number < plan.units)

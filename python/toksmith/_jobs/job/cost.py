@@ -25,7 +25,8 @@ from ..._storage.temporary_folder import temporary_folder
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import JobError, ToksmithError
 from ..make.run_shard import make_shard
-from ..plans.plan import Part, Plan, PlannedInput, WorkerLimits, make_input, row_starts
+from ..plans.draft import make_input, row_starts
+from ..plans.plan import Part, Plan, PlannedInput, WorkerLimits
 from ..sinks import EVERY_ROW
 
 FILES_IN_A_SAMPLE = 4

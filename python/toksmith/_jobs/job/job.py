@@ -6,6 +6,7 @@ Runs share only the folder. No run waits for another: two runs that make the sam
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,19 +22,22 @@ from ..._storage.folders import folder_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import InvalidOption, JobError, ToksmithError, UnknownName
 from ..folder.finish import (
+    TOTALS,
     Tokenized,
     finish_job,
     is_finished,
     missing_units,
     read_finished_job,
+    read_totals,
     remove_parts,
+    sampled_units,
     units_done,
 )
 from ..folder.job_files import ANY_NAME, FOLDERS, running_units
 from ..make.run_shard import open_job, open_tokenizer
 from ..plans.plan import JOB, Plan, check_memory, is_same_plan, open_plan, read_plan, sizes_of_units
 from ..runners import Workers, hand_out
-from ..written import read_receipts
+from ..written import Receipt, read_receipts
 from .claims import Claims
 from .cost import JobCost, cost_of
 from .watch import JobEvent, JobWatch, ids_unit
@@ -52,7 +56,9 @@ class JobStatus:
     manifest is written; `bytes` of the inputs of all shards, and `done_bytes`
     of the finished shards; `running`, the shards that processes are making
     now, on any machine that shares the folder and its locks (unknown for a
-    URL); `unit` of `ids`: "id", or "piece" if the job counts.
+    URL); `unit` of `ids`: "id", or "piece" if the job counts; `sampled`, the
+    number of receipts from which the four sums are estimated, in a job of very
+    many shards (0: they are exact).
     """
 
     shards: int
@@ -66,6 +72,7 @@ class JobStatus:
     done_bytes: int = 0
     running: tuple[int, ...] = ()
     unit: str = "id"
+    sampled: int = 0
 
 
 class Job:
@@ -123,7 +130,9 @@ class Job:
         without a receipt, or without their files.
 
         With a shuffle, numbers from `shards` on belong to the second round,
-        which needs all shards of the first.
+        which needs all shards of the first. In a job of more than 16,384 shards
+        without `part`, only some shards are compared with their files; `finish`
+        compares all.
 
         Args:
             part: As in `run`; only its shards, and only they are looked at.
@@ -131,7 +140,16 @@ class Job:
             InvalidOption: There is no such part.
             JobError: A receipt cannot be read.
         """
+        seen = None if self.finished else self._sampled(part)
+        if seen is None:
+            return self._missing(part)
+        return sorted({*range(self._plan.units)} - {*seen[0]})
+
+    def _missing(self, part: str | None) -> list[int]:
         return missing_units(self._folder, self._plan, self._units(part))
+
+    def _sampled(self, part: str | None) -> tuple[list[int], list[Receipt]] | None:
+        return sampled_units(self._folder, self._plan) if self._units(part) is None else None
 
     def _units(self, part: str | None) -> list[int] | None:
         """The units of a part; None for all."""
@@ -154,35 +172,36 @@ class Job:
             InvalidOption: There is no such part.
             JobError: A receipt cannot be read.
         """
-        own, final, unit = self._units(part), self._plan.final, ids_unit(self._plan)
-        units = self._plan.units
-        if self.finished and own is None:
-            content = read_finished_job(self._folder)
-            sums = (content.documents, content.ids, content.text_bytes, content.bad_rows)
-            return JobStatus(units, units, *sums, finished=True, bytes=self.bytes, done_bytes=self.bytes, unit=unit)
-        if self.finished and own is not None:  # files that a finished job does not need are removed
-            done = dict(zip(own, read_receipts(self._folder, own), strict=True))
-        else:
-            done = units_done(self._folder, self._plan, own)
-        sizes = sizes_of_units(self._plan, [*done])
-        receipts = [receipt for receipt in done.values() if receipt is not None]
-        last = [receipt for receipt in receipts if receipt.shard in final]
-        documents, ids, size = (
-            sum(getattr(item, name) for item in last) for name in ("documents", "ids", "text_bytes")
-        )
-        bad = sum(item.bad_rows for item in receipts if item.shard < self.shards)
+        own, plan, unit, finished = self._units(part), self._plan, ids_unit(self._plan), self.finished
+        units = range(plan.units) if own is None else own
+        if finished and own is None:
+            sums, size = read_totals(self._folder, plan), self.bytes
+            return JobStatus(len(units), len(units), **sums, finished=True, bytes=size, done_bytes=size, unit=unit)
+        if (seen := None if finished else self._sampled(part)) is not None:
+            done, receipts = seen
+        else:  # files that a finished job does not need are removed
+            found = read_receipts(self._folder, units) if finished else units_done(self._folder, plan, own).values()
+            receipts = [receipt for receipt in found if receipt is not None]
+            done = [receipt.shard for receipt in receipts]
+        sizes = sizes_of_units(plan, units)
+        first = range(self.shards)
+
+        def total(name: str, among: range) -> int:
+            """The sum of all units of a round that are done, from the receipts that were read."""
+            values: list[int] = [getattr(receipt, name) for receipt in receipts if receipt.shard in among]
+            count = bisect_left(done, among.stop) - bisect_left(done, among.start)
+            return sum(values) * count // max(len(values), 1)
+
         return JobStatus(
-            shards=len(done),
-            done=len(receipts),
-            documents=documents,
-            ids=ids,
-            text_bytes=size,
-            bad_rows=bad,
-            finished=self.finished,
+            shards=len(units),
+            done=len(done),
+            **{name: total(name, first if name == "bad_rows" else plan.final) for name in TOTALS},
+            finished=finished,
             bytes=sum(sizes.values()),
-            done_bytes=sum(sizes[receipt.shard] for receipt in receipts),
-            running=tuple(running_units(self._folder, self._plan)) if own is None else (),
+            done_bytes=sum(sizes[number] for number in done),
+            running=tuple(running_units(self._folder, plan)) if own is None and len(done) < len(units) else (),
             unit=unit,
+            sampled=0 if seen is None else len(receipts),
         )
 
     def cost(self) -> JobCost:
@@ -304,7 +323,7 @@ class Job:
         address = run if "://" in run else None
         # The second round of a shuffle needs all shards of the first.
         looked_at = part if self._plan.options.shuffle is None else None
-        missing, units = ([], []) if part == CLAIM else (self.missing(looked_at), self._units(part))
+        missing, units = ([], []) if part == CLAIM else (self._missing(looked_at), self._units(part))
         own, still = self._own(missing, index, count), [n for n in missing if n % self.shards % count == index]
         watch = JobWatch(self._plan, still, progress, events, own=own, units=units)
         try:
@@ -359,7 +378,7 @@ class Job:
     def _rounds(self, looked_at: str | None, index: int, count: int) -> Iterator[list[int]]:
         """The missing shards of a part, round by round; the second round needs all of the first."""
         for first in range(0, self._plan.units, max(self.shards, 1)):
-            missing = self.missing(looked_at)
+            missing = self._missing(looked_at)
             if any(number < first for number in missing):
                 return
             yield [n for n in missing if n < first + self.shards and n % self.shards % count == index]

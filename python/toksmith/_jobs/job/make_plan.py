@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -18,13 +17,16 @@ from ..._model.patterns import splitters
 from ..._render.progress import Progress
 from ..._sources.named import TokenizerSource, resolve_tokenizer
 from ..._storage.atomic_files import wrap_write_errors
-from ..._storage.folders import Folder, folder_at
+from ..._storage.folders import Folder, LocalFolder, folder_at, is_same_file
+from ..._storage.temporary_folder import temporary_folder
 from ..._tokenizer.tokenizer import Special, Tokenizer
-from ...errors import FormatError, InvalidOption, JobError, UnknownName
+from ...errors import InvalidOption, JobError, UnknownName
 from ..folder.finish import Tokenized, is_finished, remove_parts
 from ..folder.job_files import refuse_foreign_files, removable_names
 from ..make.run_shard import save_tokenizer
 from ..one_file import special_id
+from ..plans.draft import PlanDraft, cut_corpus
+from ..plans.index import INDEX
 from ..plans.options import (
     JobOptions,
     counting_options,
@@ -33,7 +35,7 @@ from ..plans.options import (
     option_problems,
     patterns_fingerprint,
 )
-from ..plans.plan import JOB, Plan, check_memory, cut_corpus, library_versions, read_plan, tokenizer_name, write_index
+from ..plans.plan import JOB, Plan, check_memory, library_versions, open_plan, read_plan, tokenizer_name
 from ..sinks import EVERY_ROW, SINKS
 from .job import Job
 
@@ -238,23 +240,25 @@ def plan_job(
     with wrap_write_errors(folder):  # refuses a name that no folder can have
         os.path.realpath(folder)
     place = folder_at(folder, writing=True)
-    inputs, shards = cut_corpus(corpus, options.shard_size, place)
-    if not Path(folder).name:
-        raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
-    if tok is None:
-        job_plan = Plan("", patterns_fingerprint(options.patterns or ()), 0, options, versions, inputs, shards)
-    else:
-        job_plan = Plan(
-            tokenizer_name(tok.fingerprint), tok.fingerprint, tok.vocab_size, options, versions, inputs, shards
-        )
-    check_memory(job_plan, max_memory)
-    if not dry_run:
-        write_plan(place, job_plan, tok, force=force)
+    facts = ("", patterns_fingerprint(options.patterns or ()), 0)
+    if tok is not None:
+        facts = (tokenizer_name(tok.fingerprint), tok.fingerprint, tok.vocab_size)
+    with temporary_folder() as here:
+        PlanDraft(Plan(*facts, options, versions, (), ()), here).write(cut_corpus(corpus, options.shard_size, place))
+        if not Path(folder).name:
+            raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
+        draft = LocalFolder(here)
+        job_plan = open_plan(draft) if max_memory is None and not dry_run else read_plan(draft)
+        check_memory(job_plan, max_memory)
+        if not dry_run:
+            write_plan(place, draft, tok, force=force)
+            job_plan = open_plan(place)
     return Job(place.path, job_plan, written=not dry_run, tok=tok if dry_run else None, max_memory=max_memory)
 
 
-def write_plan(folder: Folder, new_plan: Plan, tok: Tokenizer | None, *, force: bool) -> None:
-    """Writes the plan, unless the folder has a plan; if two processes do so at once, one succeeds."""
+def write_plan(folder: Folder, draft: LocalFolder, tok: Tokenizer | None, *, force: bool) -> None:
+    """Writes the plan in `draft`, unless the folder has a plan; if two processes do so at once, one succeeds."""
+    new_plan = open_plan(draft)
     folder.make()
     folder.sweep((), JOB.__eq__)
     if force and folder.has(JOB):
@@ -268,26 +272,25 @@ def write_plan(folder: Folder, new_plan: Plan, tok: Tokenizer | None, *, force: 
         except JobError:
             if not folder.has(JOB):  # otherwise another process has planned the job, and the files are from its runs
                 raise
-    data, is_new = new_plan.to_bytes(), False
     if not folder.has(JOB):
         if tok is not None:
             save_tokenizer(folder, new_plan.tokenizer, tok)
-        folder.create(JOB, data)
-    try:
-        with suppress(OSError, FormatError):
-            is_new = folder.read(JOB) == data
-        existing = new_plan if is_new else read_plan(folder)
-    except JobError as error:
-        problem = f"{error.problem.partition(';')[0]}; name another folder, or pass force=True to replace the job"
-        raise JobError(folder, problem) from None
-    if existing != new_plan:
-        problem = f"another job is planned here (other {' and '.join(plan_differences(existing, new_plan))})"
-        raise JobError(folder, f"{problem}; name another folder, or pass force=True to replace it")
+        folder.create(JOB, draft.path / JOB)
+    if not is_same_file(folder, JOB, draft.path / JOB):
+        try:
+            existing, whole = read_plan(folder), read_plan(draft)
+        except JobError as error:
+            problem = f"{error.problem.partition(';')[0]}; name another folder, or pass force=True to replace the job"
+            raise JobError(folder, problem) from None
+        if existing != whole:
+            problem = f"another job is planned here (other {' and '.join(plan_differences(existing, whole))})"
+            raise JobError(folder, f"{problem}; name another folder, or pass force=True to replace it")
     if is_finished(folder):
         remove_parts(folder, new_plan)  # left by a run that was killed at its very end
         problem = "this job is finished, and verify compares its files; name another folder"
         raise JobError(folder, f"{problem}, or pass force=True to do it again")
-    write_index(folder, new_plan, data)
+    if not is_same_file(folder, INDEX, draft.path / INDEX):
+        folder.write(INDEX, draft.path / INDEX)
 
 
 def plan_differences(one: Plan, other: Plan) -> list[str]:

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +26,9 @@ VERSION = 1
 HEAD, SUM = 1 << 10, 16
 WIDTHS = (14, 12, 14, 12, 19)
 ROW = sum(WIDTHS) + len(WIDTHS) + SUM + 1
-INPUTS = b',\n "inputs": [\n'
+# What is before the lines of the inputs in `job.json`, before the lines of the shards, and after them.
+INPUTS, SHARDS, END = b',\n "inputs": [\n', b'\n ],\n "shards": [\n', b"\n ]\n}\n"
+READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class PlanIndex:
         at, length, parts_at, parts_length, _ = map(int, row[: -SUM - 1].split())
         inputs = self.folder.read(self._job, at, at + length)
         parts = self.folder.read(self._job, parts_at, parts_at + parts_length)
-        if row[-SUM - 1 : -1] != check_sum(number, row[: -SUM - 1], inputs, parts):
+        if row[-SUM - 1 : -1] != check_sum(number, (row[: -SUM - 1], inputs, parts)):
             raise IndexMismatch(f"the lines of shard {number} differ")
         return IndexedLines(inputs, parts)
 
@@ -88,35 +93,37 @@ class PlanIndex:
         return data
 
 
-def check_sum(number: int, *parts: bytes | memoryview) -> bytes:
+def check_sum(number: int, parts: Iterable[bytes]) -> bytes:
     digest = hashlib.sha256(b"%d" % number)
     for part in parts:
         digest.update(part)
     return digest.hexdigest()[:SUM].encode()
 
 
-def index_bytes(job: bytes, facts: PlanFacts, places: Sequence[tuple[int, int]], sizes: Sequence[int]) -> bytes:
-    """The index of a plan.
+def write_index(here: Path, job: str, facts: PlanFacts, lines: Sequence[int], shards: Sequence[int]) -> None:
+    """Writes the index of a plan beside it.
 
-    Args: `job`, the bytes of `job.json`; `places`, the first and last input of each shard; `sizes`, the bytes that it reads.
+    Args: `here`, a local folder; `job`, the name of the plan; `lines`, where the line of each input starts in it, and where the
+    last one ends; `shards`, three numbers for each: its first and last input, and the bytes that it reads.
     """
-    head = job.index(INPUTS)
-    ends = [head + len(INPUTS)]  # where each line of an input starts, then where the line after them does
-    for _ in range(facts.inputs):
-        ends.append(job.index(b"\n", ends[-1]) + 1)
-    place = job.index(b"\n", job.index(b"[", ends[-1])) + 1
-    view, rows = memoryview(job), []
-    for number, ((first, last), size) in enumerate(zip(places, sizes, strict=True)):
-        stop = job.index(b"\n", place) + 1
-        at, length = ends[first], ends[last + 1] - ends[first]
-        row = b"%14d %12d %14d %12d %19d " % (at, length, place, stop - place, size)
-        rows.append(row + check_sum(number, row, view[at : at + length], view[place:stop]) + b"\n")
-        place = stop
-    values = {"toksmith_index": VERSION, "head": head, "head_sum": check_sum(0, view[:head]).decode()}
-    values |= {"job": len(job), "job_sum": check_sum(0, job).decode()}
-    text = json.dumps({**values, "facts": asdict(facts)}).encode()
-    line = check_sum(0, text) + b" " + text
-    return b"".join([line.ljust(HEAD - 1), b"\n", *rows])
+    with open(here / job, "rb") as plan, open(here / job, "rb") as parts, open(here / INDEX, "wb") as index:
+
+        def read(start: int, stop: int) -> Iterator[bytes]:
+            plan.seek(start)
+            return (plan.read(min(READ_BYTES, stop - at)) for at in range(start, stop, READ_BYTES))
+
+        head, size = lines[0] - len(INPUTS), plan.seek(0, os.SEEK_END)
+        values = {"toksmith_index": VERSION, "head": head, "head_sum": check_sum(0, read(0, head)).decode()}
+        values |= {"job": size, "job_sum": check_sum(0, read(0, size)).decode(), "facts": asdict(facts)}
+        text = json.dumps(values).encode()
+        index.write((check_sum(0, [text]) + b" " + text).ljust(HEAD - 1) + b"\n")
+        place = parts.seek(lines[-1] + len(SHARDS) - 1)  # the first byte of `SHARDS` ends the last line
+        for number in range(facts.shards):
+            first, last, reads = shards[3 * number : 3 * number + 3]
+            start, stop, line = lines[first], lines[last + 1], parts.readline()
+            row = b"%14d %12d %14d %12d %19d " % (start, stop - start, place, len(line), reads)
+            index.write(row + check_sum(number, chain([row], read(start, stop), [line])) + b"\n")
+            place += len(line)
 
 
 def open_index(folder: Folder, job: str) -> PlanIndex | None:
@@ -130,7 +137,7 @@ def open_index(folder: Folder, job: str) -> PlanIndex | None:
     except FileNotFoundError:
         return None
     sum_, _, text = line.rstrip().partition(b" ")
-    if len(line) != HEAD or sum_ != check_sum(0, text):
+    if len(line) != HEAD or sum_ != check_sum(0, [text]):
         raise IndexMismatch("its head is damaged")
     values = json.loads(text)
     if values["toksmith_index"] != VERSION:
@@ -139,6 +146,6 @@ def open_index(folder: Folder, job: str) -> PlanIndex | None:
     if values["job"] != (now := folder.version(job)[0]):
         raise IndexMismatch(f"{job} has {now:,} bytes, and {values['job']:,} when it was planned")
     head = folder.read(job, 0, values["head"])
-    if check_sum(0, head).decode() != values["head_sum"]:
+    if check_sum(0, [head]).decode() != values["head_sum"]:
         raise IndexMismatch(f"the start of {job} differs")
     return PlanIndex(folder, job, facts, head, values["job_sum"])

@@ -17,27 +17,24 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, overload
 
 from ... import _core
 from ..._base.arguments import check_int
-from ..._base.paths import path_or_url, url_of
+from ..._base.paths import url_of
 from ..._base.threads import thread_count
-from ..._corpus import TABLES, Corpus, File, corpus_sources, is_inside, kind_of
+from ..._corpus import TABLES, kind_of
 from ..._corpus.encode_files import PACKED, wrap_corpus_errors
 from ..._corpus.parquet import row_group_sizes
 from ..._render.streams import LOG
 from ..._storage.folders import Folder
-from ..._storage.remote import LocalInput, RemoteInput, input_at
-from ...errors import CorpusError, FormatError, InvalidOption, JobError
+from ..._storage.remote import input_at
+from ...errors import CorpusError, InvalidOption, JobError
 from ..written import describe_json_error, has_json_type
-from .index import INDEX, IndexMismatch, PlanFacts, PlanIndex, check_sum, index_bytes, open_index
+from .index import END, INDEX, INPUTS, SHARDS, IndexMismatch, PlanIndex, check_sum, open_index
 from .options import COUNTS, JobOptions, parse_options, patterns_fingerprint
 
 Item = TypeVar("Item")
@@ -132,15 +129,19 @@ class Plan:
         """The units whose files are the result."""
         return range(self.units - len(self.shards), self.units)
 
-    def to_bytes(self) -> bytes:
-        """The plan as JSON, with a line for each input and shard."""
+    def head(self) -> bytes:
+        """The start of the plan as JSON, up to the inputs."""
         head = {"toksmith_job": VERSION, "tokenizer": self.tokenizer, "fingerprint": self.fingerprint}
         head |= {"vocab_size": self.vocab_size, "options": asdict(self.options), "versions": self.versions}
         lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
-        for name, rows in (("inputs", self.inputs), ("shards", self.shards)):
-            text = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-            lines.append(f' "{name}": [\n{text}\n ]')
-        return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+        return ("{\n" + ",\n".join(lines)).encode()
+
+    def to_bytes(self) -> bytes:
+        """The plan as JSON, with a line for each input and shard."""
+        inputs, shards = (
+            ",\n".join(f"  {json.dumps(row)}" for row in rows).encode() for rows in (self.inputs, self.shards)
+        )
+        return b"".join((self.head(), INPUTS, inputs, SHARDS, shards, END))
 
     @staticmethod
     def of(data: bytes) -> Plan:
@@ -305,7 +306,7 @@ def is_same_plan(whole: Plan, opened: Plan) -> bool:
     """Whether a whole plan is the one that was opened."""
     if opened.index is None:
         return whole == opened
-    return check_sum(0, whole.to_bytes()).decode() == opened.index.job_sum
+    return check_sum(0, [whole.to_bytes()]).decode() == opened.index.job_sum
 
 
 def warn_of_index(folder: Folder, problem: Exception) -> None:
@@ -313,16 +314,6 @@ def warn_of_index(folder: Folder, problem: Exception) -> None:
         "%s: %s does not match %s (%s), so the whole plan is read; the command that planned the job writes it again"
     )
     LOG.warning(message, folder, INDEX, JOB, describe_json_error(problem))
-
-
-def write_index(folder: Folder, plan: Plan, data: bytes) -> None:
-    """Writes the index of a whole plan, `data` in `job.json`, unless the folder has it."""
-    places = [(parts[0].input, parts[-1].input) for parts in plan.shards]
-    index = index_bytes(data, facts_of_plan(plan), places, unit_sizes(plan)[: len(plan.shards)])
-    with suppress(OSError, FormatError):
-        if folder.read(INDEX) == index:
-            return
-    folder.write(INDEX, index)
 
 
 def library_versions(libraries: Iterable[str]) -> dict[str, str]:
@@ -336,131 +327,6 @@ def library_versions(libraries: Iterable[str]) -> dict[str, str]:
         except PackageNotFoundError:
             raise InvalidOption("to", name, f"an installed library: pip install {name}") from None
     return versions
-
-
-def cut_corpus(
-    corpus: Corpus, shard_size: int, folder: Folder
-) -> tuple[tuple[PlannedInput, ...], tuple[tuple[Part, ...], ...]]:
-    """The inputs of a corpus, and its shards of about `shard_size` bytes of the files, in their order.
-
-    Files in the folder of a planned job are skipped, so that a corpus can contain this folder.
-    """
-    inputs: list[PlannedInput] = []
-    pieces: list[tuple[Part, int]] = []
-    for planned_input, parts in read_ahead(sources_of_job(corpus, folder), shard_size):
-        pieces += ((part._replace(input=len(inputs)), size) for part, size in parts)
-        inputs.append(planned_input)
-    if not inputs:
-        raise InvalidOption("corpus", corpus, "at least one file outside the folder of the job")
-    return tuple(inputs), tuple(group_parts(pieces, shard_size))
-
-
-def sources_of_job(corpus: Corpus, folder: Folder) -> Iterator[File]:
-    """The files of a corpus outside the folder of a planned job; raises InvalidOption for other sources."""
-    is_planned = folder.has(JOB)
-    base = url_of(folder.path) or os.path.realpath(folder.path)
-    below = os.path.join(base, "")
-    for source in corpus_sources(corpus, folder.path if is_planned else None):
-        if not isinstance(source, File):
-            raise InvalidOption("corpus", source, "paths or toksmith.files(…), because the shards of a job read files")
-        real = source.real or url_of(source.path)
-        if is_inside(source.path, folder.path) if real is None else real == base or real.startswith(below):
-            if folder.has(JOB):  # another process has planned the job
-                continue
-            allowed = f"a folder outside the corpus (the corpus has {path_or_url(source.path)!r})"
-            raise InvalidOption("folder", str(folder), allowed)
-        yield source
-
-
-def read_ahead(sources: Iterable[File], step: int) -> Iterator[tuple[PlannedInput, list[tuple[Part, int]]]]:
-    """The inputs with their smallest parts, in order. A store is asked for `ASKED_AT_ONCE` files at the same time."""
-    waiting: deque[Future[tuple[PlannedInput, list[tuple[Part, int]]]]] = deque()
-    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-        try:
-            for source in sources:
-                while waiting and (len(waiting) == 4 * ASKED_AT_ONCE or waiting[0].done()):
-                    yield waiting.popleft().result()
-                if not waiting and not asks_store(source, step):
-                    yield plan_input(source, step)
-                else:
-                    waiting.append(pool.submit(plan_input, source, step))
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
-def asks_store(file: File, step: int) -> bool:
-    """Whether planning a file needs more of a store than its listing: an unlisted file, or one that is cut where rows begin."""
-    if file.facts is None:
-        return file.real is None and url_of(file.path) is not None
-    unit = part_unit(str(file.path))
-    return unit == "group" or (unit == "byte" and file.facts.bytes > step)
-
-
-def plan_input(file: File, step: int) -> tuple[PlannedInput, list[tuple[Part, int]]]:
-    """An input, with the smallest parts into which it can be cut; their input is 0."""
-    planned_input = make_input(file)
-    return planned_input, [*cut_input(0, planned_input, step)]
-
-
-def make_input(file: File) -> PlannedInput:
-    path = url_of(file.path) or os.path.abspath(file.path)
-    with wrap_corpus_errors(path):
-        return PlannedInput(path, *(file.facts or input_at(path).facts()), file.field)
-
-
-def cut_input(number: int, planned_input: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
-    """The smallest parts into which a file can be cut, with their sizes."""
-    unit = part_unit(planned_input.path)
-    if unit == "group":
-        for group, size in enumerate(row_group_sizes(Path(planned_input.path), planned_input.field)):
-            yield Part(number, group, group + 1), size
-    elif unit == "byte":
-        start = 0
-        if 0 < planned_input.bytes <= step:
-            yield Part(number, 0, planned_input.bytes), planned_input.bytes
-            return
-        for stop in row_starts(input_at(planned_input.path), planned_input.bytes, step):
-            yield Part(number, start, stop), stop - start
-            start = stop
-    else:
-        yield Part(number), planned_input.bytes
-
-
-def row_starts(file: LocalInput | RemoteInput, size: int, step: int) -> Iterator[int]:
-    """The ends of the parts of a plain `.jsonl` file: each at the first row that starts `step` bytes or more after the last end."""
-    place = 0
-    while place < size:
-        place += step
-        if place < size:
-            place -= 1
-            with wrap_corpus_errors(file.path):
-                while data := file.read(place, min(place + LOOK_BYTES, size)):
-                    if end := data.find(b"\n") + 1:
-                        break
-                    place += len(data)
-            place = place + end if data else size
-        yield min(place, size)
-
-
-def group_parts(pieces: Iterable[tuple[Part, int]], most: int) -> Iterator[tuple[Part, ...]]:
-    """The parts in groups of at most `most` bytes; a larger part is a separate group. Adjacent parts become one part."""
-    shard: list[Part] = []
-    size = 0
-    for part, more in pieces:
-        if shard and size + more > most:
-            yield tuple(shard)
-            shard, size = [], 0
-        last = shard[-1] if shard else None
-        if last is not None and last.input == part.input and last.stop is not None and last.stop == part.start:
-            shard[-1] = last._replace(stop=part.stop)
-        else:
-            shard.append(part)
-        size += more
-    if shard:
-        yield tuple(shard)
 
 
 def refuse_changed_input(planned_input: PlannedInput) -> None:
@@ -490,14 +356,18 @@ def unit_sizes(plan: Plan, times: Callable[[PlannedInput], int] = lambda _: 1) -
 
     def size(part: Part) -> int:
         source = plan.inputs[part.input]
-        total = source.bytes * times(source)
-        if part.start is None or part.stop is None:
-            return total
-        most = max(groups[part.input], 1)  # bytes of a plain `.jsonl` file, or row groups of Parquet
-        return total * part.stop // most - total * part.start // most
+        return share_of(source.bytes * times(source), part, groups[part.input])
 
     sizes = [sum(map(size, shard)) for shard in plan.shards]
     return sizes + second_sizes(plan, sum(sizes))
+
+
+def share_of(total: int, part: Part, most: int) -> int:
+    """The bytes of `total` that a part of an input counts; `most` is the last stop of the input's parts: bytes of a plain `.jsonl`
+    file, or row groups of Parquet."""
+    if part.start is None or part.stop is None:
+        return total
+    return total * part.stop // max(most, 1) - total * part.start // max(most, 1)
 
 
 def second_sizes(plan: Plan, total: int) -> list[int]:
@@ -511,14 +381,16 @@ def sizes_of_units(plan: Plan, units: Sequence[int]) -> dict[int, int]:
     if plan.index is None:
         sizes = unit_sizes(plan)
         return {number: sizes[number] for number in units}
-    first = [number for number in units if number < len(plan.shards)]
+    shards = len(plan.shards)
+    first, rest = [number for number in units if number < shards], [number for number in units if number >= shards]
     try:
         found = dict(zip(first, plan.index.sizes(first), strict=True))
     except UNUSABLE as problem:
         warn_of_index(plan.index.folder, problem)
         return sizes_of_units(read_plan(plan.index.folder), units)
-    second = second_sizes(plan, plan.size) if len(first) < len(units) else []
-    return found | {number: second[number - len(plan.shards)] for number in units if number >= len(plan.shards)}
+    second = second_sizes(plan, plan.size) if rest else []
+    found.update((number, second[number - shards]) for number in rest)
+    return found
 
 
 class WorkerLimits(NamedTuple):
@@ -545,29 +417,32 @@ class HeldIdsLimit:
             raise JobError(f"shard {self._number}", f"{problem}; {advice}")
 
 
-def facts_of_plan(plan: Plan) -> PlanFacts:
-    """The facts about all inputs and shards, from a whole plan."""
-    return PlanFacts(len(plan.inputs), len(plan.shards), plan.size, has_tables(plan), held_bytes(plan))
-
-
 def has_tables(plan: Plan) -> bool:
     if plan.index is not None:
         return plan.index.facts.tables
-    return any(source.path.endswith(TABLES) and kind_of(Path(source.path)) in TABLES for source in plan.inputs)
+    return any(map(is_table, plan.inputs))
+
+
+def is_table(planned_input: PlannedInput) -> bool:
+    return planned_input.path.endswith(TABLES) and kind_of(Path(planned_input.path)) in TABLES
 
 
 def held_bytes(plan: Plan) -> int:
     """The bytes to reserve for the ids of the largest shard; 0 if the job does not hold them together."""
-    if plan.options.shuffle is None and plan.options.pack != "best-fit":
-        return 0
     if plan.index is not None:
         return plan.index.facts.held
+    if not holds_ids(plan.options):
+        return 0
+    return HELD_PER_BYTE * max(unit_sizes(plan, unpacked_factor)[: len(plan.shards)], default=0)
 
-    def times(planned_input: PlannedInput) -> int:
-        path = Path(planned_input.path)
-        return UNPACKED_FACTOR if path.suffix in PACKED or kind_of(path) in TABLES else 1
 
-    return HELD_PER_BYTE * max(unit_sizes(plan, times)[: len(plan.shards)], default=0)
+def holds_ids(options: JobOptions) -> bool:
+    return options.shuffle is not None or options.pack == "best-fit"
+
+
+def unpacked_factor(planned_input: PlannedInput) -> int:
+    path = Path(planned_input.path)
+    return UNPACKED_FACTOR if path.suffix in PACKED or kind_of(path) in TABLES else 1
 
 
 def memory_per_byte(plan: Plan) -> int:

@@ -13,6 +13,8 @@ import hashlib
 import io
 import json
 import os
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
@@ -28,6 +30,9 @@ from ..._storage.folders import Folder, make_subfolder, sync_folder
 from ...errors import JobError
 
 RECEIPTS = "receipts"
+LISTED = re.compile(
+    r"^(\d{5}|[1-9]\d{5,17})\.json$", re.MULTILINE | re.ASCII
+)  # the names of `receipt_name` in the folder
 HASHED_AT_A_TIME = 1 << 20
 SUMMED = ("documents", "ids", "text_bytes", "empty", "bad_rows")
 MOST = 1 << 60
@@ -79,6 +84,12 @@ class Receipt:
 
 def receipt_name(number: int) -> str:
     return f"{RECEIPTS}/{number:05d}.json"
+
+
+def units_with_receipts(folder: Folder, units: range) -> list[int]:
+    """The units that have a receipt, by one listing."""
+    numbers = sorted(map(int, LISTED.findall("\n".join(folder.names_in(RECEIPTS)))))
+    return numbers[bisect_left(numbers, units.start) : bisect_left(numbers, units.stop)]
 
 
 def write_receipt(folder: Folder, receipt: Receipt) -> None:
