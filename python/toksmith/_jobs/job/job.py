@@ -24,17 +24,18 @@ from ..folder.finish import (
     Tokenized,
     finish_job,
     is_finished,
+    is_whole,
     missing_units,
     read_finished_job,
     remove_parts,
     units_done,
 )
-from ..folder.job_files import ANY_NAME, FOLDERS, running_units
+from ..folder.job_files import ANY_NAME, CLAIMS, FOLDERS, running_units
 from ..make.run_shard import open_job, open_tokenizer
 from ..plans.plan import JOB, Plan, check_memory, is_same_plan, open_plan, read_plan, sizes_of_units
 from ..runners import Workers, hand_out
 from ..written import read_receipts
-from .claims import Claims
+from .claims import Claims, reopen_blocks
 from .cost import JobCost, cost_of
 from .watch import JobEvent, JobWatch, ids_unit
 
@@ -330,16 +331,16 @@ class Job:
         """Makes shards that this run claims, round by round, until all are made, or held by others."""
 
         def missing(block: range) -> list[int]:
-            if self.finished:
-                raise JobError(self.place, "another process has finished the job")
-            units = [
-                number for number, receipt in units_done(self._folder, self._plan, block).items() if receipt is None
-            ]
+            units = [*block]
+            if any(receipts := [*read_receipts(self._folder, block)]):  # a finished job has all receipts
+                if self.finished:
+                    raise JobError(self.place, "another process has finished the job")
+                units = [number for number, receipt in zip(block, receipts) if not is_whole(self._folder.size, receipt)]
             watch.add_pending(units)
             return units
 
-        for first in range(0, self._plan.units, max(self.shards, 1)):
-            with Claims(self._folder, range(first, first + self.shards), missing) as claims:
+        for units in self._claimed_rounds():
+            with Claims(self._folder, units, missing) as claims:
                 while not self.finished:
                     for receipt in hand_out(path, claims.numbers(), makers, watch):
                         claims.record_made(receipt.shard)
@@ -348,6 +349,10 @@ class Job:
                         break
             if claims.busy:  # others make the rest
                 return
+
+    def _claimed_rounds(self) -> list[range]:
+        """The units of each round, which claims share."""
+        return [range(first, first + self.shards) for first in range(0, self._plan.units, max(self.shards, 1))]
 
     def _done_by_another(self) -> Tokenized | None:
         """The content of this job, if another run has finished it and removed files that this run was reading."""
@@ -388,6 +393,10 @@ class Job:
             return finish_job(self._folder, plan, tok)
         except ToksmithError:
             if (result := self._done_by_another()) is None:
+                if self._folder.has_folder(CLAIMS):
+                    missing = {*missing_units(self._folder, plan)}
+                    for units in self._claimed_rounds():
+                        reopen_blocks(self._folder, units, missing)
                 raise
             return result
 

@@ -34,7 +34,7 @@ from ..._corpus.encode_files import PACKED, wrap_corpus_errors
 from ..._corpus.parquet import row_group_sizes
 from ..._render.streams import LOG
 from ..._storage.folders import Folder
-from ..._storage.remote import LocalInput, RemoteInput, input_at
+from ..._storage.remote import InputFacts, LocalInput, RemoteInput, input_at
 from ...errors import CorpusError, FormatError, InvalidOption, JobError
 from ..written import describe_json_error, has_json_type
 from .index import INDEX, IndexMismatch, PlanFacts, PlanIndex, check_sum, index_bytes, open_index
@@ -73,6 +73,10 @@ class PlannedInput(NamedTuple):
     bytes: int
     version: int | str
     field: str
+
+    @property
+    def facts(self) -> InputFacts:
+        return InputFacts(self.bytes, self.version)
 
 
 class Part(NamedTuple):
@@ -467,7 +471,7 @@ def refuse_changed_input(planned_input: PlannedInput) -> None:
     """Raises CorpusError if a file has changed since the plan was made."""
     with wrap_corpus_errors(planned_input.path):
         now = input_at(planned_input.path).facts()
-    if (now.bytes, now.version) != (planned_input.bytes, planned_input.version):
+    if now != planned_input.facts:
         change = f"it has {now.bytes:,} bytes now, {planned_input.bytes:,} in the plan"
         if now.bytes == planned_input.bytes:
             change = "it was written to since"
