@@ -31,8 +31,8 @@ from ..folder.finish import (
     units_done,
 )
 from ..folder.job_files import ANY_NAME, CLAIMS, FOLDERS, running_units
-from ..make.run_shard import open_job, open_tokenizer
-from ..plans.plan import JOB, Plan, check_memory, is_same_plan, open_plan, read_plan, sizes_of_units
+from ..make.run_shard import cached_plan, open_job, open_tokenizer
+from ..plans.plan import JOB, Plan, check_memory, is_same_plan, read_plan, sizes_of_units
 from ..runners import Workers, hand_out
 from ..written import read_receipts
 from .claims import Claims, reopen_blocks
@@ -97,7 +97,7 @@ class Job:
         Raises:
             JobError: The folder has no plan.
         """
-        return Job(Path(folder), open_plan(folder_at(folder)))
+        return Job(Path(folder), cached_plan(folder_at(folder), whole=False))
 
     @property
     def shards(self) -> int:
@@ -299,7 +299,7 @@ class Job:
         threads = thread_count(None) // workers or 1 if threads is None else threads
         most = self._max_memory if max_memory is None else max_memory
         check_memory(read_plan(self._folder) if most is not None and part is None else self._plan, most)
-        open_tokenizer(self._folder, open_plan(self._folder))  # raises its errors before any process starts
+        open_tokenizer(self._folder, cached_plan(self._folder, whole=False))  # raises its errors before any process starts
         if part is None:
             self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
         address = run if "://" in run else None
