@@ -25,6 +25,7 @@ READ_ONLY = ("http", "https")
 BUCKETS = {"s3": "bucket", "gs": "bucket", "hf": "repository"}
 COPIED_AT_A_TIME = 1 << 24
 READ_AT_ONCE = 1 << 8
+SMALL = 1 << 10  # bytes that are written again to see what a store does
 # The stores' names for a file's content hash or version, the best first; `WRITE_TIMES` has the names for its time of writing.
 VERSIONS = (
     "ETag",
@@ -39,7 +40,9 @@ VERSIONS = (
 )
 WRITE_TIMES = ("last_modified", "mtime", "created")
 Ranges = Callable[[int], Sequence[tuple[int, int]] | None]
-CREATING = set[tuple[Any, str]]()  # file systems, each with a bucket, where a file was seen to be created only if it is absent
+CREATING = set[
+    tuple[Any, str]
+]()  # file systems, each with a bucket, where a file was seen to be created only if it is absent
 
 
 class InputFacts(NamedTuple):
@@ -160,7 +163,7 @@ def create_if_absent(url: str, data: bytes) -> bool:
         else:
             try:
                 fs.pipe_file(path, data, mode="create")
-                if bucket not in CREATING and not is_replaced(fs, path, data):
+                if bucket not in CREATING and len(data) < SMALL and not is_replaced(fs, path, data):
                     CREATING.add(bucket)
                 return True
             except FileExistsError:

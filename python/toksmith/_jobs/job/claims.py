@@ -11,8 +11,8 @@ just written. Clocks of machines are not compared. A process measures only the a
 
 A process tries blocks at random, the next size after some tries in a row failed, and lists the claims when it knows of no free block.
 
-A process that finds no block waits, because holders can vanish. As fewer blocks are held, waiting processes leave by chance, so
-about as many wait as blocks are held, and some more.
+A process that finds no block waits, because holders can vanish, or it leaves by chance: about `SPARE` wait, and one for each
+`SPARE` blocks that are held.
 
 Claims save work, and correctness does not depend on them: if two processes hold a block, because a store cannot create a file
 only if it is absent or because a lease ended too early, both write equal bytes.
@@ -24,7 +24,8 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,10 +40,10 @@ MOST_LEASES = 6  # in one claim
 RENEWED_AT = 0.4  # of a lease
 TRIES = 8  # failed in a row, before smaller blocks are tried
 LARGEST_BLOCK = 64
-LARGE_BLOCKS = 1000  # a job of at most so many units has blocks of one unit
+LARGE_BLOCKS = 240  # a job of so many units times the square of a size has blocks of this size
 PAGE = 1000  # files that a store lists in a request
 PAUSE_S = 4
-SPARE = 8  # processes that wait beside one for each block that others hold
+SPARE = 8
 DONE, GIVEN_UP = b"done\n", b"given up\n"  # a claim that is held has another size
 CLOCK = f"{CLAIMS}/clock"
 FREE, TAKEN, MADE = range(3)  # what a process knows of a block
@@ -82,7 +83,7 @@ class Blocks(NamedTuple):
 def cut_blocks(units: range) -> Blocks:
     """The units in blocks of each size, the largest first. Each size but the last gets half of the units that are left."""
     size, start = 1, units.start
-    while size < LARGEST_BLOCK and 2 * size * LARGE_BLOCKS <= len(units):
+    while size < LARGEST_BLOCK and (2 * size) ** 2 * LARGE_BLOCKS <= len(units):
         size *= 2
     blocks, places = list[range](), list[range]()
     while size:
@@ -94,7 +95,30 @@ def cut_blocks(units: range) -> Blocks:
     return Blocks(blocks, places, {f"{block.start:05d}": place for place, block in enumerate(blocks)})
 
 
-def reopen_blocks(folder: Folder, units: range, missing: Set[int]) -> None:
+def read_listing(
+    listing: Mapping[str, tuple[int, float | None]], by_unit: Mapping[str, int]
+) -> tuple[bytearray, dict[int, tuple[int, int, float | None]]]:
+    """The states of the blocks, made or free; and by the place of each block that is not made, its last claim: turn, size, and time
+    of writing."""
+    states, last = bytearray(len(by_unit)), dict[int, tuple[int, int, float | None]]()
+    for name, (size, written) in listing.items():
+        unit, _, turn = name.partition(".")
+        place = by_unit.get(unit)
+        if place is None or not (turn.isascii() and turn.isdigit()):
+            continue
+        if size == len(DONE):
+            states[place] = MADE
+        elif place not in last or last[place][0] < int(turn):
+            last[place] = int(turn), size, written
+    return states, {place: claim for place, claim in last.items() if states[place] != MADE}
+
+
+def spare_processes(busy: int) -> float:
+    """About how many processes wait while others hold `busy` blocks."""
+    return SPARE + busy / SPARE
+
+
+def reopen_blocks(folder: Folder, units: range, missing: AbstractSet[int]) -> None:
     """Gives up the claims that mark blocks as done of which units are missing: files were lost after a process had made them."""
     blocks, _, by_unit = cut_blocks(units)
     for name, (size, _) in folder.listing(CLAIMS).items():
@@ -128,7 +152,7 @@ class Claims:
         self._blocks = cut_blocks(units)
         self._states = bytearray(len(self._blocks.blocks))  # of each block, as far as this process knows
         self._turns: dict[int, int] = {}  # by the place of a block whose claim ended: the turn to claim
-        self.busy, self._pause, self._stays = 0, 0.0, True
+        self.busy, self._pause, self._waits, self._stays = 0, 0.0, False, True
         self._body = os.urandom(16).hex().encode() + b"\n"  # once for each lease
         self._leases, self._begun = 1, dict[int, float]()  # by unit: when this process began it
         self._lock, self._ended = threading.RLock(), threading.Event()
@@ -158,7 +182,7 @@ class Claims:
     def record_made(self, number: int) -> None:
         """Records a made unit; a block is done after its last unit."""
         units = (self._clock() - self._begun.pop(number, self._clock())) / LEASE_S
-        self._leases = min(max(1, int(4 * units)), MOST_LEASES)
+        self._leases = min(max(1, self._leases - 1, int(4 * units)), MOST_LEASES)
         for block, held in [*self._held.items()]:
             held.left.discard(number)
             if number in block and not held.left:
@@ -171,7 +195,7 @@ class Claims:
         """
         if self.busy and self._stays:
             self._sleep(self._pause)
-            self._pause = min(2 * self._pause, LEASE_S / 2)
+            self._pause, self._waits = min(2 * self._pause, LEASE_S / 2), True
             return True
         return False
 
@@ -182,16 +206,15 @@ class Claims:
             now, half_s = self._clock(), LEASE_S * held.leases / 2
             if now - held.since + RENEWED_AT * LEASE_S < half_s:
                 continue
-            with suppress(
-                FormatError, JobError
-            ):  # the next time is early enough; if not, another process takes the block
-                with self._lock:
-                    if now - held.since > half_s and self._folder.has(held.place._replace(turn=held.place.turn + 1).name):
-                        self._held.pop(block, None)
-                    elif block in self._held:
-                        leases = self._leases
-                        self._folder.write(held.place.name, self._body * leases)
-                        held.leases, held.since = leases, now
+            # The next time is early enough; if not, another process takes the block.
+            with suppress(FormatError, JobError), self._lock:
+                after = held.place._replace(turn=held.place.turn + 1)
+                if now - held.since > half_s and self._folder.has(after.name):
+                    self._held.pop(block, None)
+                elif block in self._held:
+                    leases = self._leases
+                    self._folder.write(held.place.name, self._body * leases)
+                    held.leases, held.since = leases, now
 
     def _renew_until_the_end(self) -> None:
         while not self._ended.wait(RENEWED_AT * LEASE_S):
@@ -214,7 +237,7 @@ class Claims:
             block = self._blocks.blocks[place]
             claim, now = ClaimPlace(block.start, self._turns.get(place, 0)), self._clock()
             if self._folder.create(claim.name, self._body * self._leases):
-                failed, self._pause = 0, 0.0
+                failed, self._pause, self._waits = 0, 0.0, False
                 held = self._held[block] = HeldClaim(claim, {*block}, now, self._leases)
                 yield block, held
             elif (failed := failed + 1) == TRIES:  # most blocks of this size are claimed
@@ -242,24 +265,13 @@ class Claims:
         if now is None:
             problem = "its store does not list when a file was written, so claims have no age"
             raise JobError(self._folder, f"{problem}; give each process a part: --part I/N")
-        states = self._states = self._states.replace(bytes([TAKEN]), bytes([FREE]))
-        last: dict[int, tuple[int, int, float | None]] = {}
-        for name, (size, written) in listing.items():
-            unit, _, turn = name.partition(".")
-            place = self._blocks.by_unit.get(unit)
-            if place is None or not (turn.isascii() and turn.isdigit()):
-                continue
-            if size == len(DONE):
-                states[place] = MADE
-            elif place not in last or last[place][0] < int(turn):
-                last[place] = int(turn), size, written
-        before, self.busy = self.busy, 0
+        states, last = read_listing(listing, self._blocks.by_unit)
+        before = spare_processes(self.busy) if self._waits else 0.0
+        self._states, self.busy = states, 0
         for place, (number, size, written) in last.items():
             block = self._blocks.blocks[place]
             if (held := self._held.get(block)) and held.place.turn < number:
                 self._held.pop(block, None)
-            if states[place] == MADE:
-                continue
             leases = min(max(1, size // len(self._body)), MOST_LEASES)
             if size != len(GIVEN_UP) and (written is None or abs(now - written) <= LEASE_S * leases):
                 states[place] = TAKEN
@@ -267,5 +279,5 @@ class Claims:
             else:
                 self._turns[place] = number + 1
         self._pause = max(self._pause, 1 + PAUSE_S * (len(listing) // PAGE))
-        self._stays = self._draw.random() * before < self.busy + SPARE
+        self._stays = self._draw.random() * (before or self.busy) < spare_processes(self.busy)
         return FREE in states

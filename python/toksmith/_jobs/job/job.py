@@ -299,7 +299,9 @@ class Job:
         threads = thread_count(None) // workers or 1 if threads is None else threads
         most = self._max_memory if max_memory is None else max_memory
         check_memory(read_plan(self._folder) if most is not None and part is None else self._plan, most)
-        open_tokenizer(self._folder, cached_plan(self._folder, whole=False))  # raises its errors before any process starts
+        open_tokenizer(
+            self._folder, cached_plan(self._folder, whole=False)
+        )  # raises its errors before any process starts
         if part is None:
             self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
         address = run if "://" in run else None
@@ -335,7 +337,11 @@ class Job:
             if any(receipts := [*read_receipts(self._folder, block)]):  # a finished job has all receipts
                 if self.finished:
                     raise JobError(self.place, "another process has finished the job")
-                units = [number for number, receipt in zip(block, receipts) if not is_whole(self._folder.size, receipt)]
+                units = [
+                    number
+                    for number, receipt in zip(block, receipts, strict=True)
+                    if not is_whole(self._folder.size, receipt)
+                ]
             watch.add_pending(units)
             return units
 
