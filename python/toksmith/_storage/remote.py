@@ -40,9 +40,8 @@ VERSIONS = (
 )
 WRITE_TIMES = ("last_modified", "mtime", "created")
 Ranges = Callable[[int], Sequence[tuple[int, int]] | None]
-CREATING = set[
-    tuple[Any, str]
-]()  # file systems, each with a bucket, where a file was seen to be created only if it is absent
+# File systems, each with a bucket, that were seen to create a file only if it is absent.
+CREATING = set[tuple[Any, str]]()
 
 
 class InputFacts(NamedTuple):

@@ -299,9 +299,8 @@ class Job:
         threads = thread_count(None) // workers or 1 if threads is None else threads
         most = self._max_memory if max_memory is None else max_memory
         check_memory(read_plan(self._folder) if most is not None and part is None else self._plan, most)
-        open_tokenizer(
-            self._folder, cached_plan(self._folder, whole=False)
-        )  # raises its errors before any process starts
+        # It raises its errors before any process starts.
+        open_tokenizer(self._folder, cached_plan(self._folder, whole=False))
         if part is None:
             self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
         address = run if "://" in run else None

@@ -79,7 +79,9 @@ class PlanIndex:
         first, stop = (min(shards), max(shards) + 1) if shards else (0, 0)
         if stop - first > READ_TOGETHER and len(shards) < self.facts.shards:
             return [int(self._rows(number, number + 1)[: -SUM - 1].split()[-1]) for number in shards]
-        rows = np.frombuffer(self._rows(first, stop), np.uint8).reshape(-1, ROW)[[number - first for number in shards]]
+        rows = np.frombuffer(self._rows(first, stop), np.uint8).reshape(-1, ROW)
+        if len(shards) < len(rows):
+            rows = rows[[number - first for number in shards]]
         column = rows[:, -SUM - 2 - WIDTHS[-1] : -SUM - 2]
         sizes: list[int] = np.ascontiguousarray(column).view(f"S{WIDTHS[-1]}").ravel().astype(np.int64).tolist()
         return sizes
