@@ -201,7 +201,7 @@ def open_tokenizer(folder: Folder, plan: Plan, *, cached: bool = False) -> Token
     if plan.options.to != COUNTS:
         for key, known in [*LAST_TOKENIZER.items()] if cached else ():
             tok = known if (*key[:2], known.fingerprint) == (folder, plan.tokenizer, plan.fingerprint) else None
-        tok = tok or load_job_tokenizer(folder, plan)
+        tok = load_job_tokenizer(folder, plan) if tok is None else tok
         refuse_facts(folder, plan, tok)
     now = library_versions(EVERY_ROW[plan.options.to].libraries)
     for name in {**plan.versions, **now}:
