@@ -8,8 +8,10 @@ import random
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -23,7 +25,7 @@ from systems import needs
 
 import toksmith
 from toksmith._cli import app
-from toksmith._jobs.job.claims import LEASE_S, SPARE, Claims, cut_blocks
+from toksmith._jobs.job.claims import LEASE_S, RENEWED_AT, SPARE, Claims, cut_blocks, read_listing
 from toksmith._storage import remote as _store
 from toksmith._storage.folders import folder_at
 from toksmith.errors import CorpusError, InvalidOption, JobError
@@ -47,6 +49,11 @@ def claims_in(store: Any, units: int = 6, ahead: float = 0.0, **more: Any) -> Cl
     )
 
 
+def claims_at(made: toksmith.corpus.Job) -> Claims:
+    """The claims of another process on the first round of a job."""
+    return Claims(folder_at(made.folder), range(made.shards), list)
+
+
 def vanished(store: Any, units: int = 6) -> int:
     """The unit that a process claims, which then vanishes: it neither renews its claim nor gives it up."""
     return next(claims_in(store, units).numbers())
@@ -61,7 +68,7 @@ def test_blocks_have_each_unit_once(units: range) -> None:
     assert [place for each in places for place in each] == [*range(len(blocks))] == [*by_unit.values()]
     sizes = [{len(blocks[place]) for place in each} for each in places if each]
     assert all(len(each) == 1 for each in sizes) and sizes == sorted(sizes, key=min, reverse=True)
-    assert len(blocks) <= max(2 * 1000, len(units) // 10)
+    assert len(blocks) <= max(2000, 80 * len(units) ** 0.5)
 
 
 def test_processes_make_each_shard_once(tmp_path: Path) -> None:
@@ -151,17 +158,43 @@ def test_an_expired_lease_is_taken_over(ahead: float) -> None:
     assert [*other.numbers()] == [] and not other.wait() and not other.busy
 
 
-def test_a_renewed_lease_is_kept() -> None:
+@pytest.mark.parametrize("ahead", [0.0, 3600.0, -3600.0])
+def test_a_renewed_lease_is_kept(ahead: float) -> None:
+    """Also if the clocks of the two machines differ by hours."""
     store = Store()
-    holder = claims_in(store, 1)
+    holder = claims_in(store, 1, ahead)
     assert next(holder.numbers()) == 0
     for _ in range(9):
         store.now += 0.9 * LEASE_S
-        assert [*claims_in(store, 1).numbers()] == []
+        assert [*claims_in(store, 1, -ahead).numbers()] == []
         holder.renew()
     holder.record_made(0)
-    other = claims_in(store, 1)
+    other = claims_in(store, 1, -ahead)
     assert [*other.numbers()] == [] and not other.wait()
+
+
+def test_claims_of_long_shards_last_longer_and_are_written_seldom() -> None:
+    """A claim lasts several times as long as the shard before, at most an hour; another process waits for its end."""
+    store = Store()
+    holder = claims_in(store, 4)
+    numbers = holder.numbers()
+    for seconds, leases in [(600.0, 4), (10.0, 3), (100_000.0, 6)]:
+        number = next(numbers)
+        store.now += seconds
+        holder.record_made(number)
+        last = next(numbers)
+        assert store.files[f"{last:05d}.0"][0] // 33 == leases
+        numbers = chain([last], numbers)
+    before, since = store.requests, store.now
+    while store.now - since < 6 * LEASE_S:
+        store.now += RENEWED_AT * LEASE_S
+        holder.renew()
+    assert store.requests - before == 2, "at 7 and 14 of the 15 calls"
+    store.now = (store.files[f"{last:05d}.0"][1] or 0) + 6 * LEASE_S
+    other = claims_in(store, 4)
+    assert [*other.numbers()] == [] and other.busy == 1
+    store.now += 1
+    assert [*other.numbers()] == [last]
 
 
 def test_a_claim_from_the_future_ends() -> None:
@@ -229,22 +262,44 @@ def test_a_bad_row_gives_the_shard_back(tmp_path: Path) -> None:
 
 
 def test_waiting_processes_leave_when_enough_remain() -> None:
-    """Of 200 that wait for the last block, some remain to take it over."""
+    """Of 200 that find no block, some wait while 100 are held, and some of these remain to take the last one over."""
     store = Store()
     unit = vanished(store, 100)
     waiting = [claims_in(store, 100) for _ in range(200)]
     for number, each in enumerate(waiting):
         each._draw = random.Random(number)
         list(each.numbers())
-    assert all(each.wait() for each in waiting[1:]), "100 blocks are held"
+    staying = [each for each in waiting[1:] if each.wait()]
+    assert 100 / SPARE < len(staying) < 5 * 100 / SPARE, "100 blocks are held"
     for number in range(100):
         if number != unit:
             waiting[0].record_made(number)
     left = []
-    for each in waiting[1:]:
+    for each in staying:
         list(each.numbers())
         left.append(each.wait())
     assert 0 < sum(left) < 5 * SPARE
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": 5}, {"to": "nanogpt"}])
+def test_lost_shards_are_claimed_again_after_finish_reports_them(options: dict[str, Any], tmp_path: Path) -> None:
+    """Also by a process that was there before."""
+    job(tmp_path, "one", **options).run(progress=False)
+    made = job(tmp_path, "shared", **options)
+    made.run(part="claim", progress=False)
+    before = claims_at(made)
+    assert [*before.numbers()] == []
+    lost = [0, made.shards - 1]
+    receipts = [made.folder / "receipts" / f"{number:05d}.json" for number in lost]
+    (made.folder / json.loads(receipts[0].read_bytes())["files"][0][0]).unlink()
+    receipts[1].unlink()
+    with pytest.raises(JobError, match=r"2 shards of .* missing"):
+        made.finish()
+    assert sorted(before.numbers()) == lost
+    before.__exit__()
+    made.run(part="claim", progress=False)
+    made.finish()
+    assert content(tmp_path / "shared") == content(tmp_path / "one")
 
 
 def test_a_wait_grows_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +323,9 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     kind.store.clear()
     kind.pseudo_dirs[:] = [""]
     kind().pipe_file("/in/a.jsonl", b'{"text": "low lower"}\n' * 20)
+    _store.CREATING.clear()
     yield kind
+    _store.CREATING.clear()
     kind.store.clear()
     kind.pseudo_dirs[:] = [""]
 
@@ -281,14 +338,15 @@ def bytes_of(name: str) -> dict[str, bytes]:
     return {path: _store.read_range(f"memory://{name}/{path}") for path in _store.list_sizes(f"memory://{name}")}
 
 
-@pytest.mark.parametrize("store", ["conditional", "unconditional", "blind"])
+@pytest.mark.parametrize("store", ["conditional", "unconditional", "careless", "blind"])
 def test_any_store_gets_equal_files(store: str, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store that creates a file only if it is absent; one that cannot; and one where each process always finds no claim."""
+    """A store that creates a file only if it is absent; one that cannot; one that then replaces it; and one where each process
+    always finds no claim."""
     planned_in_memory("one").run(progress=False)
     made, real = planned_in_memory("shared"), memory.pipe_file
 
     def refuse_create(self: Any, path: str, value: bytes, mode: str = "overwrite", **more: Any) -> Any:
-        if mode == "create":
+        if mode == "create" and store != "careless":
             raise OSError(22, "not implemented")
         return real(self, path, value)
 
@@ -296,6 +354,7 @@ def test_any_store_gets_equal_files(store: str, memory: Any, monkeypatch: pytest
         monkeypatch.setattr(memory, "pipe_file", refuse_create)
     if store == "blind":
         monkeypatch.setattr(memory, "exists", lambda *_, **__: False)
+    _store.CREATING.clear()
     threads = [
         Thread(target=toksmith.corpus.Job.at(made.folder).run, kwargs={"part": "claim", "progress": False})
         for _ in range(2)
@@ -304,9 +363,86 @@ def test_any_store_gets_equal_files(store: str, memory: Any, monkeypatch: pytest
         thread.start()
     for thread in threads:
         thread.join(LIMIT_S)
-    assert made.missing() == []
+    assert made.missing() == [] and (store == "conditional") == bool(_store.CREATING)
     made.finish()
     assert bytes_of("shared") == bytes_of("one")
+
+
+def recorded(memory: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the requests to a store from now on, without those that its own calls make."""
+    asked, depth = list[str](), [0]
+
+    def watch(name: str, real: Any) -> None:
+        def call(*given: Any, **more: Any) -> Any:
+            asked.extend([name] * (not depth[0]))
+            depth[0] += 1
+            try:
+                return real(*given, **more)
+            finally:
+                depth[0] -= 1
+
+        monkeypatch.setattr(memory, name, call)
+
+    for name in (
+        "info",
+        "exists",
+        "find",
+        "cat_file",
+        "cat_ranges",
+        "pipe_file",
+        "put_file",
+        "get_file",
+        "rm",
+        "rm_file",
+    ):
+        watch(name, getattr(memory, name))
+    return asked
+
+
+@pytest.mark.parametrize("is_careless", [False, True])
+def test_a_store_that_creates_only_absent_files_gets_one_request(
+    is_careless: bool, memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the second file on; a store that replaces the file is asked each time whether it exists."""
+    if is_careless:
+        real = memory.pipe_file
+        monkeypatch.setattr(memory, "pipe_file", lambda self, path, value, mode="": real(self, path, value))
+    asked, folder = recorded(memory, monkeypatch), folder_at("memory://claims")
+    assert folder.create("00000.0", b"first") and asked == ["exists", "pipe_file", "pipe_file"]
+    asked.clear()
+    assert folder.create("00001.0", b"second") and not folder.create("00001.0", b"third")
+    assert asked == (["exists", "pipe_file", "pipe_file", "exists"] if is_careless else ["pipe_file"] * 2)
+    assert folder.read("00001.0") == b"second"
+
+
+def test_a_worker_makes_few_requests_for_a_shard(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each shard but the first: its claim and the end of the claim, its row of the index, and its receipt; the plan's version and
+    lines; the input before, in between and after; two files, and the receipt."""
+    made = toksmith.corpus.plan(TOK, Path("memory://in"), "memory://shared", append=END, shard_size=50, to="megatron")
+    asked, each = recorded(memory, monkeypatch), list[Counter[str]]()
+
+    def note(event: toksmith.corpus.JobEvent) -> None:
+        if event.event == "shard_finished":
+            each.append(Counter(asked))
+            asked.clear()
+
+    toksmith.corpus.Job.at(made.folder).run(part="claim", events=note)
+    few = {"info": 3, "cat_file": 4, "cat_ranges": 1, "pipe_file": 3, "put_file": 2}
+    assert len(each) > 3 and each[1:] == [few] * (len(each) - 1)
+
+
+@pytest.mark.parametrize(("place", "is_together"), [("shared", True), ("sh[a]red", False)])
+def test_claims_are_removed_together(
+    place: str, is_together: bool, memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless fsspec would match their names."""
+    made = planned_in_memory(place)
+    made.run(part="claim", progress=False)
+    monkeypatch.setattr(memory, "async_impl", True)
+    asked = recorded(memory, monkeypatch)
+    made.finish()
+    assert Counter(asked)["rm"] == (2 if is_together else 0) and bool(Counter(asked)["rm_file"]) != is_together
+    assert not any("claims" in name or "job.index" in name for name in bytes_of(place))
 
 
 def test_of_two_that_write_at_once_one_has_the_claim(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,9 +517,21 @@ def test_a_fleet_asks_for_little_and_wastes_little() -> None:
     assert done.requests <= 5 and done.wasted <= 0.03 and done.idle <= 0.05
 
 
-def test_a_fleet_that_vanishes_quickly_makes_all_shards() -> None:
+def test_a_fleet_that_vanishes_quickly_makes_all_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its store knows at any time what a process reads from a listing."""
+
+    def read(self: Fleet, *given: Any) -> Any:
+        assert self.store.read == read_listing(*given) and len(given[0]) > 1
+        return read_listing(*given)
+
+    monkeypatch.setattr(Fleet, "read_listing", read)
     done = Fleet(20, 400, shard_s=600.0, preempted=3.0).run()
     assert min(done.made) >= 1
+
+
+def test_a_fleet_of_long_shards_asks_for_little() -> None:
+    done = Fleet(200, 20_000, shard_s=600.0).run()
+    assert min(done.made) >= 1 and done.requests <= 5 and done.wasted <= 0.03 and done.idle <= 0.05
 
 
 def has_worked(child: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -360,7 +360,8 @@ def local_file(file: File) -> Iterator[Path]:
 
     with ExitStack() as stack:
         with wrap_corpus_errors(file.path):
-            path = stack.enter_context(input_at(path_or_url(file.path)).local_copy(ranges))
+            size = None if file.facts is None else file.facts.bytes
+            path = stack.enter_context(input_at(path_or_url(file.path)).local_copy(ranges, size))
         try:
             yield path
         except CorpusError as error:

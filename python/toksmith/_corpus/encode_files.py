@@ -127,12 +127,13 @@ def wrap_corpus_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         raise CorpusError(os.fsdecode(path), None, "cannot be read: there is not enough memory for it") from problem
 
 
-def open_unpacked(path: str | os.PathLike[str]) -> BinaryIO:
-    """Opens a file for its unpacked bytes. A URL is copied first; the copy has no name any more when this returns."""
+def open_unpacked(path: str | os.PathLike[str], size: int | None = None) -> BinaryIO:
+    """Opens a file for its unpacked bytes. A URL is copied first; the copy has no name any more when this returns. If the
+    `size` is given, the store is not asked for it."""
     name = os.fspath(path)
     with ExitStack() as stack:
         if (url := url_of(path)) is not None:
-            name = os.fspath(stack.enter_context(temporary_copy(url)))
+            name = os.fspath(stack.enter_context(temporary_copy(url, size=size)))
         return open_local_unpacked(name)
 
 

@@ -214,6 +214,11 @@ class LocalFolder(_FolderDefaults):
                     SYSTEM.remove(str(path))
         sync_folder(self.path)
 
+    def discard(self, names: Sequence[str]) -> None:
+        """Removes files that do no harm: it ignores errors."""
+        with suppress(FormatError, JobError):
+            self.remove(names)
+
     def remove_folder(self, name: str) -> None:
         """Removes a subfolder, if it is empty."""
         with suppress(OSError):
@@ -359,6 +364,14 @@ class RemoteFolder(_FolderDefaults):
         for name in names:
             with wrap_write_errors(self.at(name)):
                 remote.remove_files([self.at(name)])
+
+    def discard(self, names: Sequence[str]) -> None:
+        """As in `LocalFolder`, in as few requests as possible."""
+        with suppress(FormatError):
+            with wrap_write_errors(self.url):
+                if not names or remote.remove_together([*map(self.at, names)]):
+                    return
+            self.remove(names)
 
 
 Folder = LocalFolder | RemoteFolder

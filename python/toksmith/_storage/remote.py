@@ -25,6 +25,7 @@ READ_ONLY = ("http", "https")
 BUCKETS = {"s3": "bucket", "gs": "bucket", "hf": "repository"}
 COPIED_AT_A_TIME = 1 << 24
 READ_AT_ONCE = 1 << 8
+SMALL = 1 << 10  # bytes that are written again to see what a store does
 # The stores' names for a file's content hash or version, the best first; `WRITE_TIMES` has the names for its time of writing.
 VERSIONS = (
     "ETag",
@@ -39,6 +40,8 @@ VERSIONS = (
 )
 WRITE_TIMES = ("last_modified", "mtime", "created")
 Ranges = Callable[[int], Sequence[tuple[int, int]] | None]
+# File systems, each with a bucket, that were seen to create a file only if it is absent.
+CREATING = set[tuple[Any, str]]()
 
 
 class InputFacts(NamedTuple):
@@ -149,15 +152,18 @@ def write_small_file(url: str, data: bytes) -> None:
 
 def create_if_absent(url: str, data: bytes) -> bool:
     """Writes a small file only if it does not exist, and returns whether the file is that of this call. A store that cannot do
-    both in one request gets two; of two calls at once, the later one then replaces the file."""
+    both in one request, or was not seen to do it, gets two; of two calls at once, the later one then can replace the file."""
     with store_at(url) as (fs, path):
-        if fs.exists(path):
+        bucket = fs, "/".join(url.split("/", 3)[:3])
+        if bucket not in CREATING and fs.exists(path):
             return False
         if not writes_atomically(fs, "pipe_file"):
             write_or_discard(fs, path, [data])
         else:
             try:
                 fs.pipe_file(path, data, mode="create")
+                if bucket not in CREATING and len(data) < SMALL and not is_replaced(fs, path, data):
+                    CREATING.add(bucket)
                 return True
             except FileExistsError:
                 return False
@@ -167,17 +173,23 @@ def create_if_absent(url: str, data: bytes) -> bool:
         return bool(fs.cat_file(path) == data)
 
 
+def is_replaced(fs: Any, path: str, data: bytes) -> bool:
+    """Whether a call that creates a file replaces one that exists: some stores ignore the condition."""
+    try:
+        fs.pipe_file(path, data, mode="create")
+    except FileExistsError:
+        return False
+    return True
+
+
 def upload_file(local: Path, url: str) -> None:
-    """Uploads a complete file, and checks its size in the store."""
-    size = os.stat(local).st_size
+    """Uploads a complete file in one upload. `finish` compares the sizes of all files with the receipts."""
     with store_at(url) as (fs, path):
         if writes_atomically(fs, "put_file"):
             fs.put_file(str(local), path)
         else:
             with open(local, "rb") as file:
                 write_or_discard(fs, path, iter(lambda: file.read(COPIED_AT_A_TIME), b""))
-    if (stored_bytes := remote_facts(url).bytes) != size:
-        raise OSError(f"the store has {stored_bytes:,} bytes of {size:,}; try again")
 
 
 def writes_atomically(fs: Any, call: str) -> bool:
@@ -218,11 +230,11 @@ def download_file(url: str, local: Path, size: int, ranges: Sequence[tuple[int, 
 
 
 @contextlib.contextmanager
-def temporary_copy(url: str, ranges: Ranges = lambda size: None) -> Iterator[Path]:
+def temporary_copy(url: str, ranges: Ranges = lambda size: None, size: int | None = None) -> Iterator[Path]:
     """A temporary copy of a file, with the same last name, of the `ranges` for its size in bytes (None: all)."""
     with temporary_folder() as folder:
         local = folder / (url.rpartition("/")[2] or "file")
-        size = remote_facts(url).bytes
+        size = remote_facts(url).bytes if size is None else size
         download_file(url, local, size, ranges(size))
         yield local
 
@@ -264,6 +276,17 @@ def time_of_writing(info: dict[str, Any]) -> float | None:
         if isinstance(value, (int, float)):
             return float(value)
     return None
+
+
+def remove_together(urls: Sequence[str]) -> bool:
+    """Removes files in as few requests as the store needs for many, if it can; it need not report those that stay."""
+    if any(sign in url for url in urls for sign in "*?[]{}"):  # fsspec would match them
+        return False
+    with store_at(urls[0]) as (fs, _), contextlib.suppress(FileNotFoundError):
+        if fs.async_impl:
+            fs.rm([*map(fs._strip_protocol, urls)])
+            return True
+    return False
 
 
 def remove_files(urls: Iterable[str]) -> None:
@@ -323,7 +346,7 @@ class LocalInput(NamedTuple):
             return file.read(stop - start)
 
     @contextlib.contextmanager
-    def local_copy(self, ranges: Ranges) -> Iterator[Path]:
+    def local_copy(self, ranges: Ranges, size: int | None = None) -> Iterator[Path]:
         yield Path(self.path)
 
 
@@ -336,9 +359,10 @@ class RemoteInput(NamedTuple):
     def read(self, start: int, stop: int) -> bytes:
         return read_range(self.path, start, stop) if start < stop else b""
 
-    def local_copy(self, ranges: Ranges) -> AbstractContextManager[Path]:
-        """A local file with the same size and last name, and these ranges of bytes (None: all) at their places."""
-        return temporary_copy(self.path, ranges)
+    def local_copy(self, ranges: Ranges, size: int | None = None) -> AbstractContextManager[Path]:
+        """A local file with the same size and last name, and these ranges of bytes (None: all) at their places. If the `size`
+        is given, the store is not asked for it."""
+        return temporary_copy(self.path, ranges, size)
 
 
 def input_at(path: str) -> LocalInput | RemoteInput:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ def units_done(folder: Folder, plan: Plan, units: Sequence[int] | None = None) -
     there = numbers if units is not None else [number for number in numbers if size(receipt_name(number)) is not None]
     found: dict[int, Receipt | None] = dict.fromkeys(numbers)
     for number, receipt in zip(there, read_receipts(folder, there), strict=True):
-        if receipt is not None and all(size(file.name) == file.bytes for file in receipt.files):
+        if is_whole(size, receipt):
             found[number] = receipt
     return found
 
@@ -110,6 +110,11 @@ def sampled_units(folder: Folder, plan: Plan) -> tuple[list[int], list[Receipt]]
     if None in units_done(folder, plan, some[:: SAMPLED // COMPARED]).values():
         return None
     return there, [receipt for receipt in read_receipts(folder, some) if receipt is not None]
+
+
+def is_whole(size: Callable[[str], int | None], receipt: Receipt | None) -> bool:
+    """Whether there is a receipt, and the files match it by their sizes."""
+    return receipt is not None and all(size(file.name) == file.bytes for file in receipt.files)
 
 
 def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
@@ -131,22 +136,22 @@ def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
 
 def remove_parts(folder: Folder, plan: Plan) -> None:
     """Removes the files that a finished job does not need, the index first; errors are ignored, because they do no harm."""
-    with contextlib.suppress(FormatError):
-        folder.remove([INDEX])
+    folder.discard([INDEX])
+    with contextlib.suppress(FormatError, JobError):
         if folder.has_folder(CLAIMS):
-            folder.remove(name for name in folder.names([CLAIMS]) if re.fullmatch(CLAIM_NAMES, name))
+            names = [f"{CLAIMS}/{name}" for name in folder.listing(CLAIMS)]
+            folder.discard([name for name in names if re.fullmatch(CLAIM_NAMES, name)])
             folder.remove_folder(CLAIMS)
     places = {EVERY_ROW[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None} - {None}
     if not any(folder.has_folder(str(name)) for name in places):
         return
     job_names = job_name_pattern(plan.options)
-    names: list[str] = []
+    names = []
     for receipt in readable_receipts(folder, range(plan.units)):
         names += [
             file.name for file in receipt.files if subfolder_of(file) in places and job_names.fullmatch(file.name)
         ]
-    with contextlib.suppress(FormatError):
-        folder.remove(names)
+    folder.discard(names)
     for name in places:
         folder.remove_folder(str(name))
 

@@ -2,16 +2,17 @@
 
 The units of a round are cut into blocks, large ones first and single units last. A process claims a block when it creates the
 file `claims/UNIT.TURN`, where UNIT is the block's first unit and TURN the number of earlier claims of the block, so no two
-processes make the same claim. The size of the file gives its state: held, done, or given up. The holder writes its claims again
-several times in a lease. If a claim is older than a lease, another process takes the next turn.
+processes make the same claim. The size of the file gives its state: done, given up, or held, for a time that grows with the size. The
+holder writes its claims again before half of that time has passed, and makes them longer if its units take long. If a claim is
+older than its time, another process takes the next turn.
 
 Ages are differences of two times of the store: the claim's, and that of a file `claims/clock` which the process that asks has
 just written. Clocks of machines are not compared. A process measures only the age of its own claims, by its own clock.
 
 A process tries blocks at random, the next size after some tries in a row failed, and lists the claims when it knows of no free block.
 
-A process that finds no block waits, because holders can vanish. As fewer blocks are held, waiting processes leave by chance, so
-about as many wait as blocks are held, and some more.
+A process that finds no block waits, because holders can vanish, or it leaves by chance: about `SPARE` wait, and one for each
+`SPARE` blocks that are held.
 
 Claims save work, and correctness does not depend on them: if two processes hold a block, because a store cannot create a file
 only if it is absent or because a lease ended too early, both write equal bytes.
@@ -23,7 +24,8 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,13 +36,14 @@ from ...errors import FormatError, JobError
 from ..folder.job_files import CLAIMS
 
 LEASE_S = 600.0
+MOST_LEASES = 6  # in one claim
 RENEWED_AT = 0.4  # of a lease
 TRIES = 8  # failed in a row, before smaller blocks are tried
 LARGEST_BLOCK = 64
-LARGE_BLOCKS = 1000  # a job of at most so many units has blocks of one unit
+LARGE_BLOCKS = 240  # a job of so many units times the square of a size has blocks of this size
 PAGE = 1000  # files that a store lists in a request
 PAUSE_S = 4
-SPARE = 8  # processes that wait beside one for each block that others hold
+SPARE = 8
 DONE, GIVEN_UP = b"done\n", b"given up\n"  # a claim that is held has another size
 CLOCK = f"{CLAIMS}/clock"
 FREE, TAKEN, MADE = range(3)  # what a process knows of a block
@@ -59,11 +62,13 @@ class ClaimPlace(NamedTuple):
 
 @dataclass
 class HeldClaim:
-    """A block of this process: its `place`, the units that are `left`, and the time of the process when it last wrote the claim."""
+    """A block of this process: its `place`, the units that are `left`, the time of the process when it last wrote the claim, and
+    the number of `leases` of that claim."""
 
     place: ClaimPlace
     left: set[int]
     since: float
+    leases: int
 
 
 class Blocks(NamedTuple):
@@ -78,7 +83,7 @@ class Blocks(NamedTuple):
 def cut_blocks(units: range) -> Blocks:
     """The units in blocks of each size, the largest first. Each size but the last gets half of the units that are left."""
     size, start = 1, units.start
-    while size < LARGEST_BLOCK and 2 * size * LARGE_BLOCKS <= len(units):
+    while size < LARGEST_BLOCK and (2 * size) ** 2 * LARGE_BLOCKS <= len(units):
         size *= 2
     blocks, places = list[range](), list[range]()
     while size:
@@ -88,6 +93,38 @@ def cut_blocks(units: range) -> Blocks:
         blocks += more
         size, start = size // 2, stop
     return Blocks(blocks, places, {f"{block.start:05d}": place for place, block in enumerate(blocks)})
+
+
+def read_listing(
+    listing: Mapping[str, tuple[int, float | None]], by_unit: Mapping[str, int]
+) -> tuple[bytearray, dict[int, tuple[int, int, float | None]]]:
+    """The states of the blocks, made or free; and by the place of each block that is not made, its last claim: turn, size, and time
+    of writing."""
+    states, last = bytearray(len(by_unit)), dict[int, tuple[int, int, float | None]]()
+    for name, (size, written) in listing.items():
+        unit, _, turn = name.partition(".")
+        place = by_unit.get(unit)
+        if place is None or not (turn.isascii() and turn.isdigit()):
+            continue
+        if size == len(DONE):
+            states[place] = MADE
+        elif place not in last or last[place][0] < int(turn):
+            last[place] = int(turn), size, written
+    return states, {place: claim for place, claim in last.items() if states[place] != MADE}
+
+
+def spare_processes(busy: int) -> float:
+    """About how many processes wait while others hold `busy` blocks."""
+    return SPARE + busy / SPARE
+
+
+def reopen_blocks(folder: Folder, units: range, missing: AbstractSet[int]) -> None:
+    """Gives up the claims that mark blocks as done of which units are missing: files were lost after a process had made them."""
+    blocks, _, by_unit = cut_blocks(units)
+    for name, (size, _) in folder.listing(CLAIMS).items():
+        place = by_unit.get(name.partition(".")[0])
+        if size == len(DONE) and place is not None and not missing.isdisjoint(blocks[place]):
+            folder.write(f"{CLAIMS}/{name}", GIVEN_UP)
 
 
 class Claims:
@@ -114,9 +151,10 @@ class Claims:
         self._held: dict[range, HeldClaim] = {}
         self._blocks = cut_blocks(units)
         self._states = bytearray(len(self._blocks.blocks))  # of each block, as far as this process knows
-        self._turns: dict[int, int] = {}  # by the place of a block that was claimed before: the turn to claim
-        self.busy, self._pause, self._stays = 0, 0.0, True
-        self._body = os.urandom(16).hex().encode() + b"\n"
+        self._turns: dict[int, int] = {}  # by the place of a block whose claim ended: the turn to claim
+        self.busy, self._pause, self._waits, self._stays = 0, 0.0, False, True
+        self._body = os.urandom(16).hex().encode() + b"\n"  # once for each lease
+        self._leases, self._begun = 1, dict[int, float]()  # by unit: when this process began it
         self._lock, self._ended = threading.RLock(), threading.Event()
 
     def __enter__(self) -> Claims:  # noqa: PYI034 - `Self` came with Python 3.11
@@ -138,10 +176,13 @@ class Claims:
             for number in missing:
                 if block not in self._held:  # another process has it now
                     break
+                self._begun[number] = self._clock()
                 yield number
 
     def record_made(self, number: int) -> None:
         """Records a made unit; a block is done after its last unit."""
+        units = (self._clock() - self._begun.pop(number, self._clock())) / LEASE_S
+        self._leases = min(max(1, self._leases - 1, int(4 * units)), MOST_LEASES)
         for block, held in [*self._held.items()]:
             held.left.discard(number)
             if number in block and not held.left:
@@ -154,24 +195,26 @@ class Claims:
         """
         if self.busy and self._stays:
             self._sleep(self._pause)
-            self._pause = min(2 * self._pause, LEASE_S / 2)
+            self._pause, self._waits = min(2 * self._pause, LEASE_S / 2), True
             return True
         return False
 
     def renew(self) -> None:
-        """Writes the claims again. A claim that was not renewed in time is lost if another process has taken the next turn."""
+        """Writes the claims again whose time is half over, or will be at the next call. A claim that was not renewed in time is
+        lost if another process has taken the next turn."""
         for block, held in [*self._held.items()]:
-            now = self._clock()
-            with suppress(
-                FormatError, JobError
-            ):  # the next time is early enough; if not, another process takes the block
-                is_late = now - held.since > LEASE_S / 2
-                with self._lock:
-                    if is_late and self._folder.has(held.place._replace(turn=held.place.turn + 1).name):
-                        self._held.pop(block, None)
-                    elif block in self._held:
-                        self._folder.write(held.place.name, self._body)
-                        held.since = now
+            now, half_s = self._clock(), LEASE_S * held.leases / 2
+            if now - held.since + RENEWED_AT * LEASE_S < half_s:
+                continue
+            # The next time is early enough; if not, another process takes the block.
+            with suppress(FormatError, JobError), self._lock:
+                after = held.place._replace(turn=held.place.turn + 1)
+                if now - held.since > half_s and self._folder.has(after.name):
+                    self._held.pop(block, None)
+                elif block in self._held:
+                    leases = self._leases
+                    self._folder.write(held.place.name, self._body * leases)
+                    held.leases, held.since = leases, now
 
     def _renew_until_the_end(self) -> None:
         while not self._ended.wait(RENEWED_AT * LEASE_S):
@@ -193,9 +236,9 @@ class Claims:
             self._states[place] = TAKEN
             block = self._blocks.blocks[place]
             claim, now = ClaimPlace(block.start, self._turns.get(place, 0)), self._clock()
-            if self._folder.create(claim.name, self._body):
-                failed, self._pause = 0, 0.0
-                held = self._held[block] = HeldClaim(claim, {*block}, now)
+            if self._folder.create(claim.name, self._body * self._leases):
+                failed, self._pause, self._waits = 0, 0.0, False
+                held = self._held[block] = HeldClaim(claim, {*block}, now, self._leases)
                 yield block, held
             elif (failed := failed + 1) == TRIES:  # most blocks of this size are claimed
                 failed, size = 0, next(each for each in self._blocks.places if place in each)
@@ -222,28 +265,19 @@ class Claims:
         if now is None:
             problem = "its store does not list when a file was written, so claims have no age"
             raise JobError(self._folder, f"{problem}; give each process a part: --part I/N")
-        states = self._states = self._states.replace(bytes([TAKEN]), bytes([FREE]))
-        last: dict[int, tuple[int, int, float | None]] = {}
-        for name, (size, written) in listing.items():
-            unit, _, turn = name.partition(".")
-            place = self._blocks.by_unit.get(unit)
-            if place is None or not (turn.isascii() and turn.isdigit()):
-                continue
-            if size == len(DONE):
-                states[place] = MADE
-            elif place not in last or last[place][0] < int(turn):
-                last[place] = int(turn), size, written
-        before, self.busy = self.busy, 0
+        states, last = read_listing(listing, self._blocks.by_unit)
+        before = spare_processes(self.busy) if self._waits else 0.0
+        self._states, self.busy = states, 0
         for place, (number, size, written) in last.items():
             block = self._blocks.blocks[place]
             if (held := self._held.get(block)) and held.place.turn < number:
                 self._held.pop(block, None)
-            if states[place] == MADE:
-                continue
-            self._turns[place] = number + 1
-            if size != len(GIVEN_UP) and (written is None or abs(now - written) <= LEASE_S):
+            leases = min(max(1, size // len(self._body)), MOST_LEASES)
+            if size != len(GIVEN_UP) and (written is None or abs(now - written) <= LEASE_S * leases):
                 states[place] = TAKEN
                 self.busy += 1
+            else:
+                self._turns[place] = number + 1
         self._pause = max(self._pause, 1 + PAUSE_S * (len(listing) // PAGE))
-        self._stays = self._draw.random() * before < self.busy + SPARE
+        self._stays = self._draw.random() * (before or self.busy) < spare_processes(self.busy)
         return FREE in states

@@ -26,6 +26,7 @@ from ..folder.finish import (
     Tokenized,
     finish_job,
     is_finished,
+    is_whole,
     missing_units,
     read_finished_job,
     read_totals,
@@ -33,12 +34,12 @@ from ..folder.finish import (
     sampled_units,
     units_done,
 )
-from ..folder.job_files import ANY_NAME, FOLDERS, running_units
-from ..make.run_shard import open_job, open_tokenizer
-from ..plans.plan import JOB, Plan, check_memory, is_same_plan, open_plan, read_plan, sizes_of_units
+from ..folder.job_files import ANY_NAME, CLAIMS, FOLDERS, running_units
+from ..make.run_shard import cached_plan, open_job, open_tokenizer
+from ..plans.plan import JOB, Plan, check_memory, is_same_plan, read_plan, sizes_of_units
 from ..runners import Workers, hand_out
 from ..written import Receipt, read_receipts
-from .claims import Claims
+from .claims import Claims, reopen_blocks
 from .cost import JobCost, cost_of
 from .watch import JobEvent, JobWatch, ids_unit
 
@@ -103,7 +104,7 @@ class Job:
         Raises:
             JobError: The folder has no plan.
         """
-        return Job(Path(folder), open_plan(folder_at(folder)))
+        return Job(Path(folder), cached_plan(folder_at(folder), whole=False))
 
     @property
     def shards(self) -> int:
@@ -317,7 +318,8 @@ class Job:
         threads = thread_count(None) // workers or 1 if threads is None else threads
         most = self._max_memory if max_memory is None else max_memory
         check_memory(read_plan(self._folder) if most is not None and part is None else self._plan, most)
-        open_tokenizer(self._folder, open_plan(self._folder))  # raises its errors before any process starts
+        # It raises its errors before any process starts.
+        open_tokenizer(self._folder, cached_plan(self._folder, whole=False))
         if part is None:
             self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
         address = run if "://" in run else None
@@ -349,16 +351,20 @@ class Job:
         """Makes shards that this run claims, round by round, until all are made, or held by others."""
 
         def missing(block: range) -> list[int]:
-            if self.finished:
-                raise JobError(self.place, "another process has finished the job")
-            units = [
-                number for number, receipt in units_done(self._folder, self._plan, block).items() if receipt is None
-            ]
+            units = [*block]
+            if any(receipts := [*read_receipts(self._folder, block)]):  # a finished job has all receipts
+                if self.finished:
+                    raise JobError(self.place, "another process has finished the job")
+                units = [
+                    number
+                    for number, receipt in zip(block, receipts, strict=True)
+                    if not is_whole(self._folder.size, receipt)
+                ]
             watch.add_pending(units)
             return units
 
-        for first in range(0, self._plan.units, max(self.shards, 1)):
-            with Claims(self._folder, range(first, first + self.shards), missing) as claims:
+        for units in self._claimed_rounds():
+            with Claims(self._folder, units, missing) as claims:
                 while not self.finished:
                     for receipt in hand_out(path, claims.numbers(), makers, watch):
                         claims.record_made(receipt.shard)
@@ -367,6 +373,10 @@ class Job:
                         break
             if claims.busy:  # others make the rest
                 return
+
+    def _claimed_rounds(self) -> list[range]:
+        """The units of each round, which claims share."""
+        return [range(first, first + self.shards) for first in range(0, self._plan.units, max(self.shards, 1))]
 
     def _done_by_another(self) -> Tokenized | None:
         """The content of this job, if another run has finished it and removed files that this run was reading."""
@@ -407,6 +417,10 @@ class Job:
             return finish_job(self._folder, plan, tok)
         except ToksmithError:
             if (result := self._done_by_another()) is None:
+                if self._folder.has_folder(CLAIMS):
+                    missing = {*missing_units(self._folder, plan)}
+                    for units in self._claimed_rounds():
+                        reopen_blocks(self._folder, units, missing)
                 raise
             return result
 

@@ -86,5 +86,6 @@ def part_blocks(plan: Plan, part: Part, longest: int | None) -> Iterator[Block]:
     path = Path(source.path)
     bounds = None if part.start is None or part.stop is None else (part.start, part.stop)
     skip = plan.options.errors != "stop"
-    yield from KINDS.get(kind_of(path), text_blocks)(File(path, source.field, None, bounds, longest), skip)
+    file = File(path, source.field, None, bounds, longest, facts=source.facts)
+    yield from KINDS.get(kind_of(path), text_blocks)(file, skip)
     refuse_changed_input(source)

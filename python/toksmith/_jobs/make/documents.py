@@ -197,15 +197,16 @@ def read_parts(plan: Plan, parts: Sequence[Part], longest: int | None) -> Iterat
         path = Path(source.path)
         if kind_of(path) in KINDS:
             bounds = None if part.start is None or part.stop is None else (part.start, part.stop)
-            for block in unparsed_blocks(File(path, source.field, plan.options.id_field, bounds, longest)):
+            file = File(path, source.field, plan.options.id_field, bounds, longest, facts=source.facts)
+            for block in unparsed_blocks(file):
                 yield part, block
         else:
-            yield part, whole_text(path, longest)
+            yield part, whole_text(path, longest, source.bytes)
         refuse_changed_input(source)
 
 
-def whole_text(path: Path, longest: int | None) -> bytes:
-    with wrap_corpus_errors(path), open_unpacked(path) as stream:
+def whole_text(path: Path, longest: int | None, size: int) -> bytes:
+    with wrap_corpus_errors(path), open_unpacked(path, size) as stream:
         text = stream.read(LARGE_BYTES)
         if len(text) == LARGE_BYTES:
             wait_for_demand()

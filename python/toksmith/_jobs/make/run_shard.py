@@ -191,12 +191,18 @@ def open_job(folder: Folder, number: int | None = None) -> tuple[Plan, Tokenizer
             plan_of_shard(plan, number) if number < len(plan.shards) else None
         )  # the second round reads all of the first
         plan = own or cached_plan(folder, whole=True)
-    return plan, open_tokenizer(folder, plan)
+    return plan, open_tokenizer(folder, plan, cached=number is not None)
 
 
-def open_tokenizer(folder: Folder, plan: Plan) -> Tokenizer | None:
-    """The tokenizer of a plan; None for a job that counts. Raises JobError if it, or a library, differs from the plan."""
-    tok = None if plan.options.to == COUNTS else load_job_tokenizer(folder, plan)
+def open_tokenizer(folder: Folder, plan: Plan, *, cached: bool = False) -> Tokenizer | None:
+    """The tokenizer of a plan; None for a job that counts. Raises JobError if it, or a library, differs from the plan. With
+    `cached`, the file is not looked at again if this process has loaded it."""
+    tok = None
+    if plan.options.to != COUNTS:
+        for key, known in [*LAST_TOKENIZER.items()] if cached else ():
+            tok = known if (*key[:2], known.fingerprint) == (folder, plan.tokenizer, plan.fingerprint) else None
+        tok = load_job_tokenizer(folder, plan) if tok is None else tok
+        refuse_facts(folder, plan, tok)
     now = library_versions(EVERY_ROW[plan.options.to].libraries)
     for name in {**plan.versions, **now}:
         if now.get(name) != (version := plan.versions.get(name)):
@@ -231,10 +237,6 @@ def load_job_tokenizer(folder: Folder, plan: Plan) -> Tokenizer:
         why = problem.problem if isinstance(problem, FormatError) else problem.strerror or problem
         message = f"the tokenizer {plan.tokenizer} cannot be read: {why}; plan the job again with force=True"
         raise JobError(folder, message) from None
-    if tok.fingerprint != plan.fingerprint:
-        message = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
-        raise JobError(folder, message)
-    refuse_facts(folder, plan, tok)
     cache_tokenizer(key, tok)
     return tok
 
@@ -242,6 +244,9 @@ def load_job_tokenizer(folder: Folder, plan: Plan) -> Tokenizer:
 def refuse_facts(folder: Folder, plan: Plan, tok: Tokenizer) -> None:
     """Raises JobError if a plan contradicts its tokenizer."""
     problem = None
+    if tok.fingerprint != plan.fingerprint:
+        message = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
+        raise JobError(folder, message)
     if plan.vocab_size != tok.vocab_size:
         problem = f"vocab_size is {plan.vocab_size:,}, and that of its tokenizer {tok.vocab_size:,}"
     for name, content in plan.options.tokens:

@@ -29,6 +29,7 @@ ROW = sum(WIDTHS) + len(WIDTHS) + SUM + 1
 # What is before the lines of the inputs in `job.json`, before the lines of the shards, and after them.
 INPUTS, SHARDS, END = b',\n "inputs": [\n', b'\n ],\n "shards": [\n', b"\n ]\n}\n"
 READ_BYTES = 1 << 20
+READ_TOGETHER = 1 << 13  # rows
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class PlanIndex:
     def __init__(self, folder: Folder, job: str, facts: PlanFacts, head: bytes, job_sum: str) -> None:
         self.facts, self.head, self.job_sum = facts, head, job_sum
         self.folder, self._job = folder, job
+        self._last = 0, b""  # the rows that were read last, and the shard of the first
 
     def lines(self, number: int) -> IndexedLines:
         """The lines of a shard; raises IndexMismatch if they are not those of the plan."""
@@ -79,18 +81,25 @@ class PlanIndex:
 
     def sizes(self, shards: Sequence[int]) -> list[int]:
         """The bytes of the inputs that each of these shards reads; raises as `lines`, or ValueError."""
-        if len(shards) < self.facts.shards:
+        first, stop = (min(shards), max(shards) + 1) if shards else (0, 0)
+        if stop - first > READ_TOGETHER and len(shards) < self.facts.shards:
             return [int(self._rows(number, number + 1)[: -SUM - 1].split()[-1]) for number in shards]
-        rows = np.frombuffer(self._rows(0, len(shards)), np.uint8).reshape(-1, ROW)
+        rows = np.frombuffer(self._rows(first, stop), np.uint8).reshape(-1, ROW)
+        if len(shards) < len(rows):
+            rows = rows[[number - first for number in shards]]
         column = rows[:, -SUM - 2 - WIDTHS[-1] : -SUM - 2]
         sizes: list[int] = np.ascontiguousarray(column).view(f"S{WIDTHS[-1]}").ravel().astype(np.int64).tolist()
         return sizes
 
     def _rows(self, start: int, stop: int) -> bytes:
-        data = self.folder.read(INDEX, HEAD + ROW * start, HEAD + ROW * stop)
-        if len(data) != ROW * (stop - start):
-            raise IndexMismatch(f"it has no row of shard {stop - 1}")
-        return data
+        first, rows = self._last
+        if start < first or ROW * (stop - first) > len(rows):
+            first, rows = start, self.folder.read(INDEX, HEAD + ROW * start, HEAD + ROW * stop)
+            if len(rows) != ROW * (stop - start):
+                raise IndexMismatch(f"it has no row of shard {stop - 1}")
+            if stop - start <= READ_TOGETHER:  # the shards of a block are made next
+                self._last = first, rows
+        return rows[ROW * (start - first) : ROW * (stop - first)]
 
 
 def check_sum(number: int, parts: Iterable[bytes]) -> bytes:

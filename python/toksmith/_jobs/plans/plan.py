@@ -31,7 +31,7 @@ from ..._corpus.encode_files import PACKED, wrap_corpus_errors
 from ..._corpus.parquet import row_group_sizes
 from ..._render.streams import LOG
 from ..._storage.folders import Folder
-from ..._storage.remote import input_at
+from ..._storage.remote import InputFacts, input_at
 from ...errors import CorpusError, InvalidOption, JobError
 from ..written import describe_json_error, has_json_type
 from .index import END, INDEX, INPUTS, SHARDS, IndexMismatch, PlanIndex, check_sum, open_index
@@ -70,6 +70,10 @@ class PlannedInput(NamedTuple):
     bytes: int
     version: int | str
     field: str
+
+    @property
+    def facts(self) -> InputFacts:
+        return InputFacts(self.bytes, self.version)
 
 
 class Part(NamedTuple):
@@ -310,6 +314,8 @@ def is_same_plan(whole: Plan, opened: Plan) -> bool:
 
 
 def warn_of_index(folder: Folder, problem: Exception) -> None:
+    if isinstance(problem, FileNotFoundError):  # the job is finished
+        return
     message = (
         "%s: %s does not match %s (%s), so the whole plan is read; the command that planned the job writes it again"
     )
@@ -333,7 +339,7 @@ def refuse_changed_input(planned_input: PlannedInput) -> None:
     """Raises CorpusError if a file has changed since the plan was made."""
     with wrap_corpus_errors(planned_input.path):
         now = input_at(planned_input.path).facts()
-    if (now.bytes, now.version) != (planned_input.bytes, planned_input.version):
+    if now != planned_input.facts:
         change = f"it has {now.bytes:,} bytes now, {planned_input.bytes:,} in the plan"
         if now.bytes == planned_input.bytes:
             change = "it was written to since"
