@@ -241,13 +241,15 @@ def test_status_shows_shards_of_other_processes(tmp_path: Path) -> None:
     assert (planned.folder / "00004.npy.0123456789abcdef.tmp").exists()
 
 
-def test_status_counts_the_bytes(tmp_path: Path) -> None:
+def test_status_counts_the_bytes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     planned = job(tmp_path)
     assert (planned.status().bytes, planned.status().done_bytes) == (planned.bytes, 0)
     toksmith.corpus.run_shard(planned.folder / "job.json", 0)
     assert 0 < planned.status().done_bytes < planned.bytes
     planned.run(progress=False)
     assert (planned.status().bytes, planned.status().done_bytes) == (planned.bytes, planned.bytes)
+    part = planned.status("0/2")  # by the plan, because a finished job has no index
+    assert 0 < part.bytes == part.done_bytes < planned.bytes and not caplog.text
 
 
 def test_a_status_of_very_many_shards_reads_some_receipts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ from .job_files import CLAIM_NAMES, CLAIMS, EXTRA_FOLDERS, MANIFEST, SUMS, job_n
 
 VERSION = 1
 # Of a job of more than `MANY` units, a status reads some receipts, and looks at the files of some of these.
-MANY, SAMPLED, COMPARED = 1 << 14, 1 << 11, 1 << 4
+MANY, SAMPLED, COMPARED = 1 << 14, 1 << 10, 1 << 4
 HEAD_BYTES = 1 << 20
 TOTALS = ("documents", "ids", "text_bytes", "bad_rows")
 

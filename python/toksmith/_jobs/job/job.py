@@ -199,7 +199,7 @@ class Job:
             **{name: total(name, first if name == "bad_rows" else plan.final) for name in TOTALS},
             finished=finished,
             bytes=sum(sizes.values()),
-            done_bytes=sum(sizes[number] for number in done),
+            done_bytes=sum(map(sizes.__getitem__, done)),
             running=tuple(running_units(self._folder, plan)) if own is None and len(done) < len(units) else (),
             unit=unit,
             sampled=0 if seen is None else len(receipts),

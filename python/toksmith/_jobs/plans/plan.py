@@ -314,7 +314,7 @@ def is_same_plan(whole: Plan, opened: Plan) -> bool:
 
 
 def warn_of_index(folder: Folder, problem: Exception) -> None:
-    if isinstance(problem, FileNotFoundError):  # the job is finished
+    if isinstance(problem, FileNotFoundError):  # a finished job does not have it
         return
     message = (
         "%s: %s does not match %s (%s), so the whole plan is read; the command that planned the job writes it again"
