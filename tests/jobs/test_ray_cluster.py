@@ -185,6 +185,7 @@ def test_every_line_of_stdout_is_an_event_under_kills(
     """What Ray says about dead workers goes to stderr. When the node of the driver dies too, the same command goes on."""
     out = tmp_path / "out"
     planned(corpus, out)
+    ray.shutdown()  # Ray ends a process whose node dies
     TOK.save(tmp_path / "tok.toksmith")
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
     command = [sys.executable, "-m", "toksmith", "corpus", "tokenize", f"{corpus}/*.jsonl", "--append", END]
