@@ -56,9 +56,8 @@ def compared(rows: Iterator[tuple[str, bytes, str]], what: str = "places") -> di
 
     def line(name: str, data: bytes, format: str) -> str:
         expected = native(data, format)
-        if isinstance(expected, bytes):
-            expected = base64.b64encode(expected).decode()
-        file = {"name": name, "data": base64.b64encode(data).decode(), "expected": expected}
+        wanted = base64.b64encode(expected).decode() if isinstance(expected, bytes) else expected
+        file = {"name": name, "data": base64.b64encode(data).decode(), "expected": wanted}
         return json.dumps(file | ({"options": {"pattern": "gpt2"}} if format == "tiktoken" else {})) + "\n"
 
     command = [str(NODE), str(Path(__file__).with_name("read_files.mjs")), str(MODULE), what]

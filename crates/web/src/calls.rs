@@ -259,8 +259,8 @@ impl Instance {
         Ok(Answer::Numbers(numbers))
     }
 
-    /// The part of a prompt that allows every continuation: the number of its ids, and its end in bytes; then the ids, and
-    /// those of the tokens that begin with the rest of the text.
+    /// The part of a prompt that allows every continuation: the number of its ids, and its end in bytes; then the ids,
+    /// and those of the tokens that begin with the rest of the text.
     pub fn heal(&mut self, text: usize, special: u32) -> Result<Answer> {
         let Self { input, tokenizer, sorted, .. } = self;
         let tokenizer = tokenizer.as_ref().ok_or_else(not_loaded)?;

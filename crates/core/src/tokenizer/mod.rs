@@ -85,8 +85,8 @@ impl Tokenizer {
     /// The same for the bytes of a `.toksmith` file.
     ///
     /// # Errors
-    /// [`Error::Format`] with the line that breaks the format or an invariant; [`Error::Model`] with the name
-    /// of a part that this crate cannot run; [`Error::Option`] for a regex that does not compile.
+    /// [`Error::Format`] with the line that breaks the format or an invariant; [`Error::Model`] with the
+    /// name of a part that this crate cannot run; [`Error::Option`] for a regex that does not compile.
     pub fn from_bytes(data: &[u8]) -> Result<Self> {
         let model = native::read_model(data)?;
         let (stages, splitter) = Stages::of_specs(&model.normalizers, &model.splitters, model.symbols.clone())?;

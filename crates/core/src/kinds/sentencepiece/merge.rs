@@ -266,8 +266,8 @@ impl CharTokens {
     }
 }
 
-/// The rank of each token: the number of higher scores, so that equal scores have equal ranks. As in `SentencePiece`, scores
-/// compare by their bits: -0.0 is below 0.0, and NaN is beyond the infinity of its sign.
+/// The rank of each token: the number of higher scores, so that equal scores have equal ranks. As in `SentencePiece`,
+/// scores compare by their bits: -0.0 is below 0.0, and NaN is beyond the infinity of its sign.
 fn ranks(scores: &[f64]) -> Vec<u32> {
     let mut places: Vec<usize> = (0..scores.len()).collect();
     places.sort_by(|&left, &right| scores[right].total_cmp(&scores[left]));
