@@ -262,7 +262,7 @@ def test_a_status_of_very_many_shards_reads_some_receipts(tmp_path: Path, monkey
     for number in range(38):
         toksmith.corpus.run_shard(planned.folder / "job.json", number)
     for name in ("39.json", "000039.json", "00039.json.0123456789abcdef.tmp", "12345.json", "00039.jsonx"):
-        (planned.folder / "receipts" / name).write_bytes(b"of nobody")
+        (planned.folder / "receipts" / name).write_bytes(b"another file")
     read: list[str] = []
     real = LocalFolder.read
 

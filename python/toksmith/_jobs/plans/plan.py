@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -383,12 +384,12 @@ def second_sizes(plan: Plan, total: int) -> list[int]:
 
 
 def sizes_of_units(plan: Plan, units: Sequence[int]) -> dict[int, int]:
-    """The bytes of the inputs that some units read, as in `unit_sizes`."""
+    """The bytes of the inputs that some units, in order, read, as in `unit_sizes`."""
     if plan.index is None:
         sizes = unit_sizes(plan)
         return {number: sizes[number] for number in units}
     shards = len(plan.shards)
-    first, rest = [number for number in units if number < shards], [number for number in units if number >= shards]
+    first, rest = units[: (cut := bisect_left(units, shards))], units[cut:]
     try:
         found = dict(zip(first, plan.index.sizes(first), strict=True))
     except UNUSABLE as problem:
