@@ -80,7 +80,7 @@ def tokenizers() -> Iterator[str]:
             yield held_file(file.name, file.read_bytes())
         row = {"name": name, "kind": tok.model.kind, "entries": len(tok), "vocab_size": tok.vocab_size}
         facts.append(row | {"special_tokens": [*tok.special_tokens], "file": file.name})
-    page = {"version": toksmith.__version__, "texts": dict(toksmith.metrics.LANGUAGES)}
+    page: dict[str, object] = {"version": toksmith.__version__, "texts": dict(toksmith.metrics.LANGUAGES)}
     page |= {"patterns": [*toksmith.patterns()], "tokenizers": facts}
     yield f"toksmithFiles.page = {json.dumps(page)};\n"
 
