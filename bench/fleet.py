@@ -1,8 +1,8 @@
 """`python -m bench.fleet 1000 10000 …`: what planning, one shard, one part and the status of a job cost, by its number of inputs.
 
 With `--store` only planning, from a store that lists 1,000 objects in a request and takes 25 ms for each request.
-Each step runs in its own process, whose start is not counted. A job has a shard for each input, a file of some bytes. Status and missing see a receipt
-and two files for each shard, copies of those of the first.
+Each step runs in its own process, whose start is not counted. A job has a shard for each input, a file of some bytes. Status and missing
+see a receipt and two files for each shard, copies of those of the first.
 """
 
 from __future__ import annotations
