@@ -208,13 +208,13 @@ impl Instance {
     pub fn encode(&self, text: usize, special: u32) -> Result<Answer> {
         let text = self.text(text)?;
         let ids = self.tokenizer()?.encode_with(text, choice(special));
-        ids.map(Answer::Numbers).map_err(|error| in_units(error, text))
+        ids.map(Answer::Numbers).map_err(|error| convert_offset(error, text))
     }
 
     /// The number of ids of a text.
     pub fn count(&self, text: usize, special: u32) -> Result<Answer> {
         let text = self.text(text)?;
-        let count = self.tokenizer()?.count_with(text, choice(special)).map_err(|error| in_units(error, text))?;
+        let count = self.tokenizer()?.count_with(text, choice(special)).map_err(|error| convert_offset(error, text))?;
         Ok(Answer::Numbers(vec![count as u32]))
     }
 
@@ -227,7 +227,7 @@ impl Instance {
         let (allow, stop) = (choice(special).allow(), Stop::default());
         encoder
             .with_session(|session| encoder.encode_with_offsets(text.into(), &allow, &stop, session, out))
-            .map_err(|error| in_units(error, text))?;
+            .map_err(|error| convert_offset(error, text))?;
         let places = spans.starts.iter().chain(&spans.ends);
         if text.is_ascii() || unit == Count::Bytes {
             numbers.extend(places.map(|&place| place as u32));
@@ -268,13 +268,13 @@ impl Instance {
         let text = self::text(&bytemuck::cast_slice(input)[..text])?;
         let cut = StableCuts::new(encoder, encoder.cuts()).last_cut(text.as_bytes(), 0).unwrap_or(0);
         let (stable, part) = text.split_at(cut);
-        let mut ids = tokenizer.encode_with(stable, choice(special)).map_err(|error| in_units(error, text))?;
+        let mut ids = tokenizer.encode_with(stable, choice(special)).map_err(|error| convert_offset(error, text))?;
         let (mut more, mut spans) = (Vec::new(), Spans::new(Count::Bytes));
         let (allow, stop) = (choice(special).allow(), Stop::default());
         let out = PlacedIds { ids: &mut more, spans: &mut spans };
         encoder
             .with_session(|session| encoder.encode_with_offsets(part.into(), &allow, &stop, session, out))
-            .map_err(|error| in_units(error.shift_offset(cut), text))?;
+            .map_err(|error| convert_offset(error.shift_offset(cut), text))?;
         let (mut is_fresh, mut shown) = (true, Vec::new());
         decoder.decode_more(&ids, &mut is_fresh, &stop, &mut shown)?;
         // A normalizer can remove text from the end, which has no id.
@@ -378,7 +378,7 @@ fn text(bytes: &[u8]) -> Result<&str> {
 }
 
 /// The error with its place in units of UTF-16, as JavaScript counts them.
-fn in_units(error: Error, text: &str) -> Error {
+fn convert_offset(error: Error, text: &str) -> Error {
     error.map_offset(|bytes| text.get(..bytes).map_or(bytes, |before| before.encode_utf16().count()))
 }
 

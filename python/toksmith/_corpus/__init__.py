@@ -248,9 +248,8 @@ def files_in_folder(folder: Path, without: Path | None) -> Iterator[tuple[str, s
     base = None if without is None else url_of(without) or os.path.realpath(without)
 
     def walk(place: str, real: str) -> Iterator[tuple[str, str]]:
-        others: dict[
-            str, os.DirEntry[str]
-        ] = {}  # an entry of a regular file is only its name, because there can be very many
+        # There can be very many regular files, of which only the names stay in memory.
+        others: dict[str, os.DirEntry[str]] = {}
         with os.scandir(place[:-1] or place or ".") as found:
             names = [keep_name(entry, others) for entry in found]
         names.sort()

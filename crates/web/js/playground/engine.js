@@ -8,6 +8,7 @@ const MODULE = "toksmith.wasm";
 const NEEDS_WEBASSEMBLY =
   "This browser runs no WebAssembly, which this page needs. Use another browser, or install toksmith and start `toksmith play`.";
 
+/** A worker that has the module. */
 async function startWorker() {
   const { "playground.js": code, "worker.js": training, page, bytes } = globalThis.toksmithFiles;
   const worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));

@@ -40,7 +40,7 @@ MOST_LEASES = 6  # in one claim
 RENEWED_AT = 0.4  # of a lease
 TRIES = 8  # failed in a row, before smaller blocks are tried
 LARGEST_BLOCK = 64
-LARGE_BLOCKS = 240  # a job of so many units times the square of a size has blocks of this size
+LARGE_BLOCKS = 240  # blocks have a size if a job has this number of units for each square of the size
 PAGE = 1000  # files that a store lists in a request
 PAUSE_S = 4
 SPARE = 8
@@ -181,8 +181,9 @@ class Claims:
 
     def record_made(self, number: int) -> None:
         """Records a made unit; a block is done after its last unit."""
-        units = (self._clock() - self._begun.pop(number, self._clock())) / LEASE_S
-        self._leases = min(max(1, self._leases - 1, int(4 * units)), MOST_LEASES)
+        now = self._clock()
+        leases = (now - self._begun.pop(number, now)) / LEASE_S
+        self._leases = min(max(1, self._leases - 1, int(4 * leases)), MOST_LEASES)
         for block, held in [*self._held.items()]:
             held.left.discard(number)
             if number in block and not held.left:

@@ -141,15 +141,15 @@ class Job:
             InvalidOption: There is no such part.
             JobError: A receipt cannot be read.
         """
-        seen = None if self.finished else self._sampled(part)
+        seen = None if self.finished else self._sample_units(part)
         if seen is None:
-            return self._missing(part)
+            return self._missing_units(part)
         return sorted({*range(self._plan.units)} - {*seen[0]})
 
-    def _missing(self, part: str | None) -> list[int]:
+    def _missing_units(self, part: str | None) -> list[int]:
         return missing_units(self._folder, self._plan, self._units(part))
 
-    def _sampled(self, part: str | None) -> tuple[list[int], list[Receipt]] | None:
+    def _sample_units(self, part: str | None) -> tuple[list[int], list[Receipt]] | None:
         return sampled_units(self._folder, self._plan) if self._units(part) is None else None
 
     def _units(self, part: str | None) -> list[int] | None:
@@ -178,7 +178,7 @@ class Job:
         if finished and own is None:
             sums, size = read_totals(self._folder, plan), self.bytes
             return JobStatus(len(units), len(units), **sums, finished=True, bytes=size, done_bytes=size, unit=unit)
-        if (seen := None if finished else self._sampled(part)) is not None:
+        if (seen := None if finished else self._sample_units(part)) is not None:
             done, receipts = seen
         else:  # files that a finished job does not need are removed
             found = read_receipts(self._folder, units) if finished else units_done(self._folder, plan, own).values()
@@ -325,7 +325,7 @@ class Job:
         address = run if "://" in run else None
         # The second round of a shuffle needs all shards of the first.
         looked_at = part if self._plan.options.shuffle is None else None
-        missing, units = ([], []) if part == CLAIM else (self._missing(looked_at), self._units(part))
+        missing, units = ([], []) if part == CLAIM else (self._missing_units(looked_at), self._units(part))
         own, still = self._own(missing, index, count), [n for n in missing if n % self.shards % count == index]
         watch = JobWatch(self._plan, still, progress, events, own=own, units=units)
         try:
@@ -363,7 +363,7 @@ class Job:
             watch.add_pending(units)
             return units
 
-        for units in self._claimed_rounds():
+        for units in self._units_of_rounds():
             with Claims(self._folder, units, missing) as claims:
                 while not self.finished:
                     for receipt in hand_out(path, claims.numbers(), makers, watch):
@@ -374,8 +374,8 @@ class Job:
             if claims.busy:  # others make the rest
                 return
 
-    def _claimed_rounds(self) -> list[range]:
-        """The units of each round, which claims share."""
+    def _units_of_rounds(self) -> list[range]:
+        """The units of each round, first those of the shards."""
         return [range(first, first + self.shards) for first in range(0, self._plan.units, max(self.shards, 1))]
 
     def _done_by_another(self) -> Tokenized | None:
@@ -387,11 +387,11 @@ class Job:
 
     def _rounds(self, looked_at: str | None, index: int, count: int) -> Iterator[list[int]]:
         """The missing shards of a part, round by round; the second round needs all of the first."""
-        for first in range(0, self._plan.units, max(self.shards, 1)):
-            missing = self._missing(looked_at)
-            if any(number < first for number in missing):
+        for units in self._units_of_rounds():
+            missing = self._missing_units(looked_at)
+            if any(number < units.start for number in missing):
                 return
-            yield [n for n in missing if n < first + self.shards and n % self.shards % count == index]
+            yield [n for n in missing if n < units.stop and n % self.shards % count == index]
 
     def _own(self, missing: list[int], index: int, count: int) -> list[int]:
         """The missing shards that this run will make, without the second round of a shuffle if others make some of its first."""
@@ -419,7 +419,7 @@ class Job:
             if (result := self._done_by_another()) is None:
                 if self._folder.has_folder(CLAIMS):
                     missing = {*missing_units(self._folder, plan)}
-                    for units in self._claimed_rounds():
+                    for units in self._units_of_rounds():
                         reopen_blocks(self._folder, units, missing)
                 raise
             return result

@@ -251,14 +251,13 @@ def plan_job(
         job_plan = open_plan(draft) if max_memory is None and not dry_run else read_plan(draft)
         check_memory(job_plan, max_memory)
         if not dry_run:
-            write_plan(place, draft, tok, force=force)
+            write_plan(place, draft, job_plan, tok, force=force)
             job_plan = open_plan(place)
     return Job(place.path, job_plan, written=not dry_run, tok=tok if dry_run else None, max_memory=max_memory)
 
 
-def write_plan(folder: Folder, draft: LocalFolder, tok: Tokenizer | None, *, force: bool) -> None:
+def write_plan(folder: Folder, draft: LocalFolder, new_plan: Plan, tok: Tokenizer | None, *, force: bool) -> None:
     """Writes the plan in `draft`, unless the folder has a plan; if two processes do so at once, one succeeds."""
-    new_plan = open_plan(draft)
     folder.make()
     folder.sweep((), JOB.__eq__)
     if force and folder.has(JOB):

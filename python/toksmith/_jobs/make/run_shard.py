@@ -199,8 +199,7 @@ def open_tokenizer(folder: Folder, plan: Plan, *, cached: bool = False) -> Token
     `cached`, the file is not looked at again if this process has loaded it."""
     tok = None
     if plan.options.to != COUNTS:
-        for key, known in [*LAST_TOKENIZER.items()] if cached else ():
-            tok = known if (*key[:2], known.fingerprint) == (folder, plan.tokenizer, plan.fingerprint) else None
+        tok = cached_tokenizer(folder, plan) if cached else None
         tok = load_job_tokenizer(folder, plan) if tok is None else tok
         refuse_facts(folder, plan, tok)
     now = library_versions(EVERY_ROW[plan.options.to].libraries)
@@ -263,6 +262,12 @@ def save_tokenizer(folder: Folder, name: str, tok: Tokenizer) -> None:
     folder.write(name, saved if isinstance(saved, bytes) else b"".join(saved))
     with suppress(OSError):  # reading the tokenizer reports the error
         cache_tokenizer((folder, name, folder.version(name)), tok)
+
+
+def cached_tokenizer(folder: Folder, plan: Plan) -> Tokenizer | None:
+    """The tokenizer of the last shard, if it is that of the plan."""
+    wanted = folder, plan.tokenizer, plan.fingerprint
+    return next((tok for key, tok in [*LAST_TOKENIZER.items()] if (*key[:2], tok.fingerprint) == wanted), None)
 
 
 def cache_tokenizer(key: FileKey, tok: Tokenizer) -> None:

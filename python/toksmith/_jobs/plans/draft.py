@@ -154,9 +154,9 @@ def sources_of_job(corpus: Corpus, folder: Folder) -> Iterator[File]:
         yield source
 
 
-def read_ahead(sources: Iterable[File], step: int) -> Iterator[tuple[PlannedInput, list[tuple[Part, int]]]]:
+def read_ahead(sources: Iterable[File], step: int) -> Iterator[CutInput]:
     """The inputs with their smallest parts, in order. A store is asked for `ASKED_AT_ONCE` files at the same time."""
-    waiting: deque[Future[tuple[PlannedInput, list[tuple[Part, int]]]]] = deque()
+    waiting: deque[Future[CutInput]] = deque()
     with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
         try:
             for source in sources:
@@ -181,10 +181,10 @@ def asks_store(file: File, step: int) -> bool:
     return unit == "group" or (unit == "byte" and file.facts.bytes > step)
 
 
-def plan_input(file: File, step: int) -> tuple[PlannedInput, list[tuple[Part, int]]]:
-    """An input, with the smallest parts into which it can be cut; their input is 0."""
+def plan_input(file: File, step: int) -> CutInput:
+    """An input, with its smallest parts."""
     planned_input = make_input(file)
-    return planned_input, [*cut_input(0, planned_input, step)]
+    return planned_input, [*cut_input(planned_input, step)]
 
 
 def make_input(file: File) -> PlannedInput:
@@ -193,24 +193,24 @@ def make_input(file: File) -> PlannedInput:
         return PlannedInput(path, *(file.facts or input_at(path).facts()), file.field)
 
 
-def cut_input(number: int, planned_input: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
-    """The smallest parts into which a file can be cut, with their sizes."""
+def cut_input(planned_input: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
+    """The smallest parts into which a file can be cut, with their sizes; their input is 0."""
     unit = part_unit(planned_input.path)
     if unit == "group":
         for group, size in enumerate(
             row_group_sizes(Path(planned_input.path), planned_input.field, planned_input.bytes)
         ):
-            yield Part(number, group, group + 1), size
+            yield Part(0, group, group + 1), size
     elif unit == "byte":
         start = 0
         if 0 < planned_input.bytes <= step:
-            yield Part(number, 0, planned_input.bytes), planned_input.bytes
+            yield Part(0, 0, planned_input.bytes), planned_input.bytes
             return
         for stop in row_starts(input_at(planned_input.path), planned_input.bytes, step):
-            yield Part(number, start, stop), stop - start
+            yield Part(0, start, stop), stop - start
             start = stop
     else:
-        yield Part(number), planned_input.bytes
+        yield Part(0), planned_input.bytes
 
 
 def row_starts(file: LocalInput | RemoteInput, size: int, step: int) -> Iterator[int]:
